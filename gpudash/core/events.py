@@ -1,0 +1,106 @@
+"""What a source can tell: the decoded wire plus the state of the link.
+
+Every event is a value; `match` with `assert_never` keeps readers complete.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from gpudash.core.model import GpuInfo, GpuReading, HostFacts, Problem, ProcessInfo
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Hello:
+    """The probe begins, or its roster changed."""
+
+    seq: int
+    host_monotonic_s: float
+    facts: HostFacts
+    roster: tuple[GpuInfo, ...]
+    interval_s: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sample:
+    """One complete tick: one reading for each GPU of the roster, in its order."""
+
+    seq: int
+    host_monotonic_s: float
+    readings: tuple[GpuReading, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ack:
+    """The answer to a command."""
+
+    id: int
+    is_ok: bool
+    error: str = ""
+    """A sentence; empty when ok."""
+    processes: tuple[ProcessInfo, ...] = ()
+    """Of `process`."""
+    gone: frozenset[int] = frozenset()
+    """Of `process`: pids that do not exist there."""
+    is_last: bool = True
+    """False when more lines with this id follow."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Fault:
+    """A call failed for the whole host, or hangs."""
+
+    call: str
+    code: int | None
+    """NVML code; None when the call does not return."""
+    gpu_index: int | None = None
+    hung_s: float | None = None
+    """How long it has not returned."""
+    text: str = ""
+    is_fatal: bool = False
+    """The probe ends after this."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Bye:
+    """The probe ends on its own account."""
+
+    reason: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Garbled:
+    """A line that is none of the wire's; never a reading."""
+
+    reason: str
+    excerpt: str
+    """First characters of what came, printable."""
+
+
+ProbeEvent = Hello | Sample | Ack | Fault | Bye | Garbled
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LinkConnecting:
+    """An attempt to reach the probe begins."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LinkStale:
+    """No line came for three intervals."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LinkDown:
+    """The stream ended or was never there."""
+
+    problem: Problem
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LinkPaused:
+    """The user released the driver on this host."""
+
+
+LinkEvent = LinkConnecting | LinkStale | LinkDown | LinkPaused
+Event = ProbeEvent | LinkEvent

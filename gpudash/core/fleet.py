@@ -1,0 +1,258 @@
+"""The reducer: what is known of all hosts after one more event.
+
+`apply(fleet, host, event, at)` is the only way that a fleet changes. A stream that stops leaves
+the last values in place and takes away the link's LIVE, which is what a verdict needs.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import assert_never
+
+from gpudash.core import nvml
+from gpudash.core.events import (
+    Ack,
+    Bye,
+    Event,
+    Fault,
+    Garbled,
+    Hello,
+    LinkConnecting,
+    LinkDown,
+    LinkPaused,
+    LinkStale,
+    Sample,
+)
+from gpudash.core.families import listed_pids, relettered
+from gpudash.core.happenings import noticed
+from gpudash.core.model import Fleet, Gpu, GpuInfo, GpuState, Host, Link, Problem
+from gpudash.core.readings import read_gpu
+from gpudash.core.units import plural
+
+HAPPENINGS = 200
+
+
+def new_fleet(names: tuple[str, ...], at_s: float) -> Fleet:
+    """Return a fleet of hosts that are being connected."""
+    return Fleet(hosts=tuple(Host(name=name, link_since_s=at_s) for name in names))
+
+
+def apply(fleet: Fleet, name: str, event: Event, at_s: float) -> Fleet:
+    """Return the fleet after one event of one host, received at `at_s` of the viewer's clock.
+
+    Raises KeyError for a host that is not in the fleet.
+    """
+    before = fleet.host(name)
+    after = step(before, event, at_s)
+    if after is before:
+        return fleet
+    letters = fleet.letters
+    if _families_changed(before, after):
+        letters = relettered(fleet, after)
+    news = noticed(before, after, letters, at_s)
+    hosts = tuple(after if host.name == name else host for host in fleet.hosts)
+    happenings = (*news, *fleet.happenings)[:HAPPENINGS] if news else fleet.happenings
+    return replace(fleet, hosts=hosts, letters=letters, happenings=happenings)
+
+
+def _families_changed(before: Host, after: Host) -> bool:
+    return (
+        before.processes is not after.processes
+        or before.gone_pids != after.gone_pids
+        or listed_pids(before) != listed_pids(after)
+    )
+
+
+def step(host: Host, event: Event, at_s: float) -> Host:
+    """Return one host after one event."""
+    match event:
+        case Hello():
+            return _greeted(host, event, at_s)
+        case Sample():
+            return _sampled(host, event, at_s)
+        case Ack():
+            return _answered(host, event, at_s)
+        case Fault():
+            return _faulted(host, event, at_s)
+        case Garbled():
+            return _garbled(host, event, at_s)
+        case Bye():
+            return host
+        case LinkConnecting():
+            return _linked(host, Link.CONNECTING, at_s)
+        case LinkStale():
+            return _linked(host, Link.STALE, at_s) if host.link is Link.LIVE else host
+        case LinkDown():
+            down = replace(host, problem=event.problem, retry=host.retry + 1, seq=-1)
+            return _linked(down, Link.DOWN, at_s)
+        case LinkPaused():
+            return _linked(replace(host, problem=None, seq=-1), Link.PAUSED, at_s)
+        case _:
+            assert_never(event)
+
+
+def _linked(host: Host, link: Link, at_s: float) -> Host:
+    if host.link is link:
+        return host
+    return replace(host, link=link, link_since_s=at_s)
+
+
+def _greeted(host: Host, hello: Hello, at_s: float) -> Host:
+    old = host.facts
+    rebooted = old is not None and old.boot_id != hello.facts.boot_id
+    host = replace(
+        host,
+        facts=hello.facts,
+        gpus=_rostered(host.gpus, hello.roster),
+        interval_s=hello.interval_s,
+        seq=-1 if hello.seq == 0 else host.seq,
+        processes=() if rebooted else host.processes,
+        gone_pids=frozenset() if rebooted else host.gone_pids,
+        problem=None,
+        retry=0,
+    )
+    if not hello.roster:
+        return _linked(replace(host, problem=_no_gpus()), Link.LIVE, at_s)
+    return host
+
+
+def _no_gpus() -> Problem:
+    return Problem(
+        title="no GPUs found",
+        sentence="The driver answers and lists 0 GPUs. That is a fault, not zero.",
+        advice="Is this the right machine? Inside a container, start it with --gpus all.",
+    )
+
+
+def _rostered(known: tuple[Gpu, ...], roster: tuple[GpuInfo, ...]) -> tuple[Gpu, ...]:
+    """Join the new roster with what was known; who is not in it any more is MISSING.
+
+    A GPU that answers without its UUID is the one of the same bus id or index.
+    """
+    remaining = {gpu.info.key: gpu for gpu in known}
+    gpus: list[Gpu] = []
+    for info in roster:
+        old = remaining.pop(info.key, None)
+        if old is None and info.uuid is None:
+            old = _same_place(remaining, info)
+            if old is not None:
+                remaining.pop(old.info.key)
+                info = replace(old.info, index=info.index)
+        gpus.append(Gpu(info=info, reading=None, state=GpuState.UNREAD))
+    gone = (Gpu(info=gpu.info, reading=None, state=GpuState.MISSING) for gpu in remaining.values())
+    return (*gpus, *gone)
+
+
+def _same_place(known: dict[str, Gpu], info: GpuInfo) -> Gpu | None:
+    for gpu in known.values():
+        if info.bus_id is not None and gpu.info.bus_id == info.bus_id:
+            return gpu
+    for gpu in known.values():
+        if info.bus_id is None and gpu.info.index == info.index:
+            return gpu
+    return None
+
+
+def _sampled(host: Host, sample: Sample, at_s: float) -> Host:
+    present = [gpu for gpu in host.gpus if gpu.state is not GpuState.MISSING]
+    if host.facts is None or len(sample.readings) != len(present):
+        return _garbled(host, Garbled(reason="a tick is incomplete", excerpt=""), at_s)
+    if sample.seq <= host.seq:
+        return host
+    driver = host.facts.driver
+    read = iter(sample.readings)
+    gpus = tuple(
+        gpu if gpu.state is GpuState.MISSING else read_gpu(gpu.info, next(read), driver)
+        for gpu in host.gpus
+    )
+    host = replace(
+        host,
+        gpus=gpus,
+        seq=sample.seq,
+        host_monotonic_s=sample.host_monotonic_s,
+        received_s=at_s,
+        samples=host.samples + 1,
+        problem=None if gpus else host.problem,
+        gone_pids=host.gone_pids,
+    )
+    listed = listed_pids(host)
+    if not host.gone_pids <= listed:
+        host = replace(host, gone_pids=host.gone_pids & listed)
+    return _linked(host, Link.LIVE, at_s)
+
+
+def _answered(host: Host, ack: Ack, at_s: float) -> Host:
+    if not ack.processes and not ack.gone:
+        return host
+    listed = listed_pids(host)
+    told = {info.pid: replace(info, known_at_s=at_s) for info in ack.processes}
+    known = {info.pid: info for info in host.processes if info.pid in listed}
+    known.update({pid: info for pid, info in told.items() if pid in listed})
+    for pid in ack.gone:
+        known.pop(pid, None)
+    processes = tuple(info for _, info in sorted(known.items()))
+    gone = ((host.gone_pids - told.keys()) | ack.gone) & listed
+    return replace(host, processes=processes, gone_pids=gone)
+
+
+def _faulted(host: Host, fault: Fault, at_s: float) -> Host:
+    if fault.code is None:
+        problem = _hangs(fault)
+        if host.link is Link.HUNG and host.problem == problem:
+            return host
+        return _linked(replace(host, problem=problem), Link.HUNG, at_s)
+    if not fault.is_fatal:
+        return host
+    return _linked(replace(host, problem=problem_of(fault)), Link.DOWN, at_s)
+
+
+def _hangs(fault: Fault) -> Problem:
+    what = fault.call.removeprefix("nvmlDeviceGet").removeprefix("nvml")
+    where = f" of GPU {fault.gpu_index}" if fault.gpu_index is not None else ""
+    return Problem(
+        title="driver hangs",
+        sentence=f"Asked for {what}{where} and got no answer. Other hosts are not affected.",
+        advice="Often a driver fault: look for Xid lines in the kernel log (dmesg).",
+        detail=f"{fault.call}{where} did not return",
+    )
+
+
+def problem_of(fault: Fault) -> Problem:
+    """Say in plain words what an NVML failure of the whole host means."""
+    code = fault.code if fault.code is not None else 999
+    known = nvml.meaning(code)
+    words = known.words[0].upper() + known.words[1:]
+    return Problem(
+        title=_TITLES.get(code, "driver fault"),
+        sentence=f"{words}.",
+        advice=known.advice,
+        detail=f"{fault.call} returned {known.name} ({code}). {fault.text}".strip(),
+        code=code,
+        is_no_driver=code in (nvml.LIBRARY_NOT_FOUND, nvml.DRIVER_NOT_LOADED),
+    )
+
+
+_TITLES = {
+    nvml.DRIVER_NOT_LOADED: "driver not loaded",
+    nvml.LIBRARY_NOT_FOUND: "no NVIDIA driver",
+    nvml.VERSION_MISMATCH: "driver was upgraded",
+    nvml.OPERATING_SYSTEM: "access blocked",
+    nvml.NO_PERMISSION: "not allowed",
+    nvml.GPU_IS_LOST: "GPU lost",
+}
+
+
+def _garbled(host: Host, garbled: Garbled, at_s: float) -> Host:
+    problem = Problem(
+        title="garbled answer",
+        sentence=f"The probe said something that is no reading: {garbled.reason}.",
+        advice="If it stays so, run: gpudash doctor",
+        detail=garbled.excerpt,
+    )
+    return _linked(replace(host, problem=problem), Link.STALE, at_s)
+
+
+def counts(fleet: Fleet) -> str:
+    """Return `3 hosts, 24 GPUs` for a header."""
+    gpus = sum(len(host.gpus) for host in fleet.hosts)
+    return f"{plural(len(fleet.hosts), 'host')}, {plural(gpus, 'GPU')}"

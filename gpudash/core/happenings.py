@@ -1,0 +1,133 @@
+"""What is worth a line in `what happened`, from two states of one host."""
+
+from __future__ import annotations
+
+from gpudash.core.families import Holder, Key, family_key, holders, listed_pids
+from gpudash.core.model import Gpu, GpuState, Happening, Host, Link, Owner
+from gpudash.core.units import format_duration, index_list
+
+HEAT_BITS = 0x40 | 0x20
+"""nvmlClocksEventReasonHwThermalSlowdown and …SwThermalSlowdown (nvml.h)."""
+
+
+def noticed(
+    before: Host, after: Host, letters: tuple[tuple[Key, str], ...], at_s: float
+) -> tuple[Happening, ...]:
+    """Return what happened between two states of a host, newest first."""
+    news: list[Happening] = []
+    news += _link_news(before, after, at_s)
+    if before.gpus is not after.gpus:
+        news += _gpu_news(before, after, at_s)
+    if (
+        before.processes is not after.processes
+        or before.gone_pids != after.gone_pids
+        or listed_pids(before) != listed_pids(after)
+    ):
+        news += _family_news(before, after, dict(letters), at_s)
+    return tuple(reversed(news))
+
+
+def _link_news(before: Host, after: Host, at_s: float) -> list[Happening]:
+    if before.link is after.link:
+        return []
+    silent_s = at_s - before.link_since_s
+    was_read = before.samples > 0
+    match after.link:
+        case Link.STALE if was_read:
+            return [_line(after, at_s, "is silent: no line for three intervals", tone="warn")]
+        case Link.HUNG:
+            return [_line(after, at_s, "the driver hangs", tone="bad")]
+        case Link.DOWN if after.problem and not _same_trouble(before, after):
+            return [_line(after, at_s, after.problem.title, tone="bad")]
+        case Link.PAUSED:
+            return [_line(after, at_s, "paused, driver released", tone="warn")]
+        case Link.LIVE if was_read and before.link is not Link.CONNECTING:
+            words = f"answers again, after {format_duration(silent_s)}"
+            return [_line(after, at_s, words, tone="good")]
+        case Link.LIVE if was_read:
+            return [_line(after, at_s, "is read again", tone="good")]
+        case _:
+            return []
+
+
+def _same_trouble(before: Host, after: Host) -> bool:
+    return before.retry > 0 and before.problem is not None and before.problem == after.problem
+
+
+def _line(host: Host, at_s: float, words: str, *, tone: str = "") -> Happening:
+    return Happening(at_s=at_s, host=host.name, words=words, tone=tone)
+
+
+def _gpu_news(before: Host, after: Host, at_s: float) -> list[Happening]:
+    known = {gpu.info.key: gpu for gpu in before.gpus}
+    news: list[Happening] = []
+    for gpu in after.gpus:
+        old = known.get(gpu.info.key)
+        if old is not None:
+            news += _one_gpu_news(old, gpu, after, at_s)
+    return news
+
+
+_STATE_WORDS = {
+    GpuState.LOST: "lost: the driver says it fell off the bus",
+    GpuState.NEEDS_RESET: "needs a reset",
+    GpuState.NEEDS_ATTENTION: "the driver recommends a recovery action",
+    GpuState.MISSING: "was here and is gone",
+    GpuState.UNREADABLE: "its memory can't be read any more",
+}
+
+
+def _one_gpu_news(old: Gpu, new: Gpu, host: Host, at_s: float) -> list[Happening]:
+    name = f"GPU {new.info.index}"
+    if old.state is not new.state and GpuState.UNREAD not in (old.state, new.state):
+        words = _STATE_WORDS.get(new.state)
+        if words:
+            return [_line(host, at_s, f"{name}  {words}", tone="bad")]
+        return [_line(host, at_s, f"{name}  is read again", tone="good")]
+    if old.reading and new.reading:
+        hot_before = bool((old.reading.throttle_bits or 0) & HEAT_BITS)
+        if not hot_before and (new.reading.throttle_bits or 0) & HEAT_BITS:
+            clock = new.reading.sm_clock_mhz
+            at_clock = f", now at {clock} MHz" if clock else ""
+            return [_line(host, at_s, f"{name}  slowed by heat{at_clock}", tone="warn")]
+    return []
+
+
+def _family_news(
+    before: Host, after: Host, letters: dict[Key, str], at_s: float
+) -> list[Happening]:
+    old = {holder.key: holder for holder in holders(before, ())}
+    still_listed = listed_pids(after)
+    news = [
+        _departure(holder, after.name, at_s)
+        for holder in old.values()
+        if not still_listed.intersection(holder.pids)
+    ]
+    if before.samples == 0:
+        return news
+    for holder in holders(after, tuple(letters.items())):
+        if holder.letter and holder.key not in old and not _was_named(before, holder.pids):
+            news.append(_arrival(holder, after.name, at_s))
+    return news
+
+
+def _departure(holder: Holder, host: str, at_s: float) -> Happening:
+    words = f"{holder.label.name} is gone, {_gpus(holder)} given back"
+    return Happening(at_s=at_s, host=host, words=words, owner=holder.owner)
+
+
+def _arrival(holder: Holder, host: str, at_s: float) -> Happening:
+    who = f"{holder.user}'s " if holder.owner is Owner.FOREIGN and holder.user else ""
+    words = f"{who}{holder.label.name} is on {_gpus(holder)}"
+    if holder.is_dead:
+        words = f"{holder.label.name} is dead and still listed on {_gpus(holder)}"
+    return Happening(at_s=at_s, host=host, words=words, letter=holder.letter, owner=holder.owner)
+
+
+def _gpus(holder: Holder) -> str:
+    indices = [index for index, _ in holder.gpu_bytes]
+    return f"GPU{'s' if len(indices) > 1 else ''} {index_list(indices)}"
+
+
+def _was_named(host: Host, pids: tuple[int, ...]) -> bool:
+    return any(family_key(host, pid)[2] for pid in pids)

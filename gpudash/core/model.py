@@ -1,0 +1,278 @@
+"""The values that every room shares: GPUs, readings, processes, hosts.
+
+Frozen, tuples instead of lists, units in field names. `None` always means "the driver didn't
+say", never 0. Nothing here is a colour, a formatted string or a live object.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+
+from gpudash.core.errors import ExitCode
+
+
+class Kind(Enum):
+    """How a process uses a GPU, in NVML's own letters."""
+
+    COMPUTE = "C"
+    GRAPHICS = "G"
+    MPS = "M"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GpuProcess:
+    """One line of a GPU's process list."""
+
+    pid: int
+    """As the driver lists it: in a pid namespace that is not the host's, a host pid."""
+    used_bytes: int | None
+    """Device memory of this process on this GPU; None where the driver doesn't say."""
+    kinds: frozenset[Kind]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MigReading:
+    """One MIG device; memory belongs to the GPU instance and repeats for each compute instance."""
+
+    gpu_instance: int
+    compute_instance: int
+    uuid: str | None
+    profile: str | None
+    """As in `3g.71gb`."""
+    used_bytes: int | None
+    total_bytes: int | None
+    fault_code: int | None = None
+    """NVML code that stood in the way of memory."""
+    processes: tuple[GpuProcess, ...] | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GpuInfo:
+    """What a GPU is; changes seldom."""
+
+    index: int
+    """Display only: it can change at each boot."""
+    uuid: str | None
+    """Identity; None where not even that could be read."""
+    bus_id: str | None = None
+    name: str | None = None
+    total_bytes: int | None = None
+    reserved_bytes: int | None = None
+    """The driver's own reserve, apart from `used`."""
+    power_limit_mw: int | None = None
+    is_mig: bool = False
+
+    @property
+    def key(self) -> str:
+        """Identity within a host: the UUID, else the bus id, else the index."""
+        return self.uuid or self.bus_id or f"index-{self.index}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GpuReading:
+    """One GPU in one tick."""
+
+    used_bytes: int | None = None
+    """Allocated device memory as NVML v2 counts it."""
+    utilisation_pct: int | None = None
+    power_mw: int | None = None
+    temperature_c: int | None = None
+    sm_clock_mhz: int | None = None
+    throttle_bits: int | None = None
+    """nvmlClocksEventReasons bit mask."""
+    pstate: int | None = None
+    recovery_action: int | None = None
+    processes: tuple[GpuProcess, ...] | None = None
+    """None when the list could not be read or can't be trusted; empty when nobody is listed."""
+    mig: tuple[MigReading, ...] = ()
+    memory_code: int | None = None
+    """NVML code that stood in the way of `used_bytes`."""
+    processes_code: int | None = None
+    """NVML code that stood in the way of `processes`."""
+    codes: frozenset[int] = frozenset()
+    """Every NVML code met while this GPU was read."""
+
+
+class GpuState(Enum):
+    """What can be said of a GPU in one tick, apart from how much is used."""
+
+    READ = "read"
+    LOST = "lost"
+    NEEDS_RESET = "needs_reset"
+    NEEDS_ATTENTION = "needs_attention"
+    NO_PERMISSION = "no_permission"
+    UNIFIED = "unified"
+    UNREADABLE = "unreadable"
+    MISSING = "missing"
+    UNREAD = "unread"
+    """Not read yet, or memory was not asked for."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Gpu:
+    """A GPU of the roster with its newest reading."""
+
+    info: GpuInfo
+    reading: GpuReading | None
+    state: GpuState
+
+
+class Owner(Enum):
+    """Whose a holder is; colour on screen says this."""
+
+    MINE = "mine"
+    FOREIGN = "foreign"
+    UNKNOWN = "unknown"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ancestor:
+    """One step up from a process."""
+
+    pid: int
+    start_ticks: int
+    uid: int
+    comm: str
+    argv: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ProcessInfo:
+    """What /proc says of a process; from the hand."""
+
+    pid: int
+    start_ticks: int
+    """Field 22 of /proc/PID/stat: clock ticks after boot. With the pid it is an identity."""
+    uid: int
+    user: str
+    comm: str
+    argv: tuple[str, ...]
+    """Cut to a few hundred bytes; empty for a zombie."""
+    state: str
+    """One letter, as in /proc/PID/stat."""
+    age_s: float
+    """Seconds since start on the host's clock, at `known_at_s`."""
+    known_at_s: float = 0.0
+    """Viewer's clock when the answer came."""
+    ancestors: tuple[Ancestor, ...] = ()
+    """From the parent upwards, without pid 1."""
+
+    def age(self, now_s: float) -> float:
+        """Return seconds since start at a time of the viewer's clock."""
+        return self.age_s + max(0.0, now_s - self.known_at_s)
+
+
+class Link(Enum):
+    """How a host's stream stands."""
+
+    CONNECTING = "connecting"
+    LIVE = "live"
+    STALE = "stale"
+    """No line for three intervals; values are old."""
+    HUNG = "hung"
+    """The link is fine, but a driver call does not return."""
+    DOWN = "down"
+    PAUSED = "paused"
+    """The user released the driver."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Problem:
+    """Why a host can't be read, for a pane and for a command line alike."""
+
+    title: str
+    """What, in two or three words: `driver not loaded`."""
+    sentence: str
+    advice: str = ""
+    detail: str = ""
+    """Technical text for the errors screen; may be long."""
+    code: int | None = None
+    """NVML code, where one was the cause."""
+    is_no_driver: bool = False
+    """There is no NVIDIA driver on that machine at all."""
+    exit_code: ExitCode = ExitCode.UNKNOWN
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HostFacts:
+    """What a probe said of its host when it began."""
+
+    protocol: int
+    source: str
+    """`nvml`, `nvidia-smi` or `demo`."""
+    python: str | None
+    driver: str | None
+    nvml: str | None
+    boot_id: str | None
+    uid: int | None
+    pid_namespace: int | None
+    is_simulated: bool = False
+    unsupported: tuple[str, ...] = ()
+    """What this source can't tell, in words."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Host:
+    """One host as known now."""
+
+    name: str
+    link: Link = Link.CONNECTING
+    link_since_s: float = 0.0
+    """Viewer's clock: when the link came to stand so."""
+    facts: HostFacts | None = None
+    gpus: tuple[Gpu, ...] = ()
+    """In roster order; a GPU that was known and is gone stays, as MISSING."""
+    processes: tuple[ProcessInfo, ...] = ()
+    """What the hand knows, by ascending pid; a listed pid without one is not known."""
+    gone_pids: frozenset[int] = frozenset()
+    """Pids that the driver lists and the host does not know any more."""
+    problem: Problem | None = None
+    interval_s: float = 1.0
+    seq: int = -1
+    """Of the newest sample."""
+    host_monotonic_s: float | None = None
+    received_s: float | None = None
+    """Viewer's clock: arrival of the newest sample."""
+    samples: int = 0
+    """Complete ticks so far; the data version for caches."""
+    retry: int = 0
+    """How many attempts in a row failed."""
+
+    @property
+    def is_simulated(self) -> bool:
+        """Tell whether what this host shows is invented."""
+        return self.facts is not None and self.facts.is_simulated
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Happening:
+    """One line of `what happened`."""
+
+    at_s: float
+    """Viewer's clock."""
+    host: str
+    words: str
+    letter: str = ""
+    """Of the family it is about."""
+    owner: Owner | None = None
+    tone: str = ""
+    """`good`, `bad`, `warn` or nothing."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Fleet:
+    """All hosts, in the order given by the user."""
+
+    hosts: tuple[Host, ...] = ()
+    happenings: tuple[Happening, ...] = ()
+    """Newest first, bounded."""
+    letters: tuple[tuple[tuple[str, int, int], str], ...] = ()
+    """Family key (host, root pid, root start) to its letter, kept until the family is gone."""
+
+    def host(self, name: str) -> Host:
+        """Return the host of that name. Raises KeyError."""
+        for host in self.hosts:
+            if host.name == name:
+                return host
+        raise KeyError(name)

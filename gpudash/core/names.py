@@ -1,0 +1,127 @@
+"""What to call a process: the word a person would use, from its title or command line.
+
+Titles, command lines and comm are outside text: `clean_text` removes control, bidi and
+zero-width characters before anything reaches a screen.
+"""
+
+from __future__ import annotations
+
+import posixpath
+import re
+import unicodedata
+from dataclasses import dataclass
+
+from gpudash.core.model import Ancestor, ProcessInfo
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Label:
+    """A short name and what tells it from its like."""
+
+    name: str
+    detail: str = ""
+
+
+_TITLE = re.compile(r"([A-Za-z_]+)::([\w:.\- ]+)")
+_PYTHON = re.compile(r"(?:pypy|python)[\d.]*|pt_main_thread")
+_MODULES = {
+    "torch.distributed.run": "torchrun",
+    "torch.distributed.launch": "torchrun",
+    "ipykernel_launcher": "notebook",
+    "ipykernel": "notebook",
+    "accelerate.commands.launch": "accelerate",
+    "deepspeed.launcher.launch": "deepspeed",
+    "mpi4py.futures.server": "trtllm",
+}
+_MODEL_FLAGS = ("--model-path", "--model", "--model-name", "-m")
+_PORT_FLAGS = ("--port",)
+_TP_FLAGS = ("--tp-size", "--tensor-parallel-size", "--tp", "-tp", "--tensor-parallel")
+
+
+def clean_text(text: str, limit: int = 200) -> str:
+    """Return outside text fit for a screen: one line, no control, format or bidi characters."""
+    kept = "".join(
+        " " if char in "\t\n\r" else char
+        for char in text[: limit * 2]
+        if char in "\t\n\r" or unicodedata.category(char) not in ("Cc", "Cf", "Cs", "Co", "Cn")
+    )
+    return kept[:limit].strip()
+
+
+def process_label(info: ProcessInfo | Ancestor) -> Label:
+    """Name one process: `sglang` + `scheduler TP0`, `train.py`, `notebook` + `ipykernel`."""
+    argv = tuple(clean_text(word) for word in info.argv)
+    comm = clean_text(info.comm, 32) or "?"
+    if not argv or not argv[0]:
+        return Label(name=comm)
+    if title := _TITLE.match(argv[0]):
+        return Label(name=title[1].lower(), detail=_title_detail(title[2]))
+    program = posixpath.basename(argv[0].split(" ", 1)[0]).lstrip("-") or comm
+    if _PYTHON.fullmatch(program):
+        return _python_label(argv, comm if not _PYTHON.fullmatch(comm) else "python")
+    return Label(name=program, detail=_serving_detail(argv))
+
+
+def _title_detail(text: str) -> str:
+    return re.sub(r"[_\s]+", " ", text).strip()
+
+
+def _python_label(argv: tuple[str, ...], fallback: str) -> Label:
+    rest = list(argv[1:])
+    while rest:
+        word = rest.pop(0)
+        if word == "-m" and rest:
+            return _module_label(rest[0], tuple(rest[1:]))
+        if word == "-c":
+            return Label(name="python", detail="-c")
+        if word in ("-W", "-X") and rest:
+            rest.pop(0)
+        elif not word.startswith("-"):
+            return _script_label(word, tuple(rest))
+    return Label(name=fallback)
+
+
+def _module_label(module: str, rest: tuple[str, ...]) -> Label:
+    if module in _MODULES:
+        name = _MODULES[module]
+        detail = "ipykernel" if name == "notebook" else _inner_script(rest)
+        return Label(name=name, detail=detail)
+    return Label(name=module.split(".", 1)[0], detail=_serving_detail(rest))
+
+
+def _script_label(script: str, rest: tuple[str, ...]) -> Label:
+    name = posixpath.basename(script)
+    if name in ("torchrun", "accelerate", "deepspeed"):
+        return Label(name=name, detail=_inner_script(rest))
+    if name.startswith("ipykernel_launcher"):
+        return Label(name="notebook", detail="ipykernel")
+    return Label(name=name, detail=_serving_detail(rest))
+
+
+def _inner_script(rest: tuple[str, ...]) -> str:
+    return next((posixpath.basename(word) for word in rest if word.endswith(".py")), "")
+
+
+def _serving_detail(argv: tuple[str, ...]) -> str:
+    model = _flag(argv, _MODEL_FLAGS)
+    if not model and len(argv) > 2 and argv[1] == "serve":
+        model = argv[2]
+    tp = _flag(argv, _TP_FLAGS)
+    port = _flag(argv, _PORT_FLAGS)
+    parts = [
+        posixpath.basename(model.rstrip("/")) if model else "",
+        f"TP{tp}" if tp.isdigit() and tp != "1" else "",
+        f":{port}" if port.isdigit() else "",
+    ]
+    return " ".join(part for part in parts if part)
+
+
+def _flag(argv: tuple[str, ...], names: tuple[str, ...]) -> str:
+    for position, word in enumerate(argv):
+        name, has_value, value = word.partition("=")
+        if name in names:
+            if has_value:
+                return value
+            if position + 1 < len(argv):
+                return argv[position + 1]
+    return ""

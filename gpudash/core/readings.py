@@ -1,0 +1,129 @@
+"""From raw numbers to a reading that can be trusted, and to what can be said of a GPU.
+
+Everything that a source delivers passes here: sentinels become None, an impossible process
+list is dropped, and the state follows from NVML codes alone, never from texts.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+
+from gpudash.core import nvml
+from gpudash.core.model import Gpu, GpuInfo, GpuProcess, GpuReading, GpuState, Kind
+
+PID_MAX = 4_194_304
+"""PID_MAX_LIMIT of a 64-bit Linux kernel."""
+
+_DRIVER = re.compile(r"(\d+)\.(\d+)(?:\.(\d+))?")
+
+
+def driver_version(text: str | None) -> tuple[int, int, int] | None:
+    """Parse `580.159.04` to (580, 159, 4); None for anything else."""
+    match = _DRIVER.match(text or "")
+    if match is None:
+        return None
+    return int(match[1]), int(match[2]), int(match[3] or 0)
+
+
+def has_scrambled_process_lists(driver: str | None) -> bool:
+    """Tell whether this driver mixes up fields of process lists with some bindings.
+
+    535.43 to 535.86 changed the struct's size; rolled back in 535.98 and 535.104.05
+    (gpuopenanalytics/pynvml#50, nvitop#75, gpustat#161).
+    """
+    version = driver_version(driver)
+    return version is not None and (535, 43, 0) <= version < (535, 98, 0)
+
+
+def merge_processes(
+    rows: list[tuple[int, int | None, Kind]],
+) -> tuple[GpuProcess, ...]:
+    """Merge the compute, graphics and MPS lists of one GPU by pid, in ascending order.
+
+    A pid in two lists has one context: its memory is the larger figure, not the sum.
+    """
+    merged: dict[int, tuple[int | None, frozenset[Kind]]] = {}
+    for pid, used, kind in rows:
+        old_used, old_kinds = merged.get(pid, (None, frozenset()))
+        known = [value for value in (old_used, used) if value is not None]
+        merged[pid] = (max(known) if known else None, old_kinds | {kind})
+    return tuple(
+        GpuProcess(pid=pid, used_bytes=used, kinds=kinds)
+        for pid, (used, kinds) in sorted(merged.items())
+    )
+
+
+def trusted(reading: GpuReading, info: GpuInfo, driver: str | None) -> GpuReading:
+    """Return the reading without what can't be true; never adds anything.
+
+    Used memory above the total and a process list with impossible pids or sums are dropped:
+    they become unknown.
+    """
+    used = reading.used_bytes
+    if used is not None and info.total_bytes and used > info.total_bytes:
+        reading = replace(reading, used_bytes=None)
+    processes = reading.processes
+    if processes and not _is_plausible(processes, info, driver):
+        reading = replace(reading, processes=None)
+    return reading
+
+
+def _is_plausible(processes: tuple[GpuProcess, ...], info: GpuInfo, driver: str | None) -> bool:
+    if has_scrambled_process_lists(driver):
+        return False
+    if any(not 0 < process.pid <= PID_MAX for process in processes):
+        return False
+    listed = sum(process.used_bytes or 0 for process in processes)
+    return not info.total_bytes or listed <= info.total_bytes
+
+
+def state_of(info: GpuInfo, reading: GpuReading | None) -> GpuState:
+    """Tell what can be said of a GPU from the codes of one reading."""
+    if reading is None:
+        return GpuState.UNREAD
+    codes = reading.codes
+    if codes & {nvml.GPU_IS_LOST, nvml.GPU_NOT_FOUND}:
+        return GpuState.LOST
+    if nvml.RESET_REQUIRED in codes:
+        return GpuState.NEEDS_RESET
+    if reading.recovery_action:
+        if nvml.recovery_needs_reset(reading.recovery_action):
+            return GpuState.NEEDS_RESET
+        return GpuState.NEEDS_ATTENTION
+    return _memory_state(info, reading)
+
+
+def _memory_state(info: GpuInfo, reading: GpuReading) -> GpuState:
+    if info.total_bytes == 0:
+        return GpuState.UNIFIED
+    if reading.memory_code == nvml.NOT_SUPPORTED and info.total_bytes is None:
+        return GpuState.UNIFIED
+    if reading.memory_code == nvml.NO_PERMISSION:
+        return GpuState.NO_PERMISSION
+    if reading.used_bytes is None:
+        return GpuState.UNREADABLE
+    return GpuState.READ
+
+
+def read_gpu(info: GpuInfo, reading: GpuReading, driver: str | None) -> Gpu:
+    """Combine roster entry and raw reading into what is known of a GPU now."""
+    sound = trusted(reading, info, driver)
+    return Gpu(info=info, reading=sound, state=state_of(info, sound))
+
+
+def listed_bytes(reading: GpuReading) -> int:
+    """Return what processes and MIG slices hold for certain; a lower bound of `used`.
+
+    Memory of a MIG slice belongs to its GPU instance and counts once.
+    """
+    by_process = sum(process.used_bytes or 0 for process in reading.processes or ())
+    by_instance: dict[int, int] = {}
+    for slice_ in reading.mig:
+        held = max(
+            slice_.used_bytes or 0,
+            sum(process.used_bytes or 0 for process in slice_.processes or ()),
+        )
+        known = by_instance.get(slice_.gpu_instance, 0)
+        by_instance[slice_.gpu_instance] = max(known, held)
+    return max(by_process, sum(by_instance.values()))

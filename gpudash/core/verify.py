@@ -1,0 +1,228 @@
+"""The verdict of one reading (design §7).
+
+What votes is memory: 0 bytes used, no process listed with memory, a readable state, no reset
+pending. Unknown is never zero: every way that a reading can fail ends in UNKNOWN, and only a
+live link carries a verdict at all.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+
+from gpudash.core import nvml
+from gpudash.core.errors import ExitCode, worst
+from gpudash.core.model import Fleet, Gpu, GpuReading, GpuState, Host, Link
+from gpudash.core.readings import listed_bytes
+from gpudash.core.scope import Scope
+from gpudash.core.units import format_memory
+
+
+class Verdict(Enum):
+    """Of one complete reading."""
+
+    ZERO = "ZERO"
+    HELD = "HELD"
+    UNKNOWN = "UNKNOWN"
+
+
+class Clear(Enum):
+    """The strict claim `device memory used reads 0`, over a scope."""
+
+    YES = "yes"
+    NO = "no"
+    UNKNOWN = "unknown"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GpuVerdict:
+    """What one reading says about one GPU."""
+
+    gpu: Gpu
+    verdict: Verdict
+    exit_code: ExitCode
+    is_certainly_held: bool
+    """Something is above 0 bytes for certain, even where the rest is unknown."""
+    reason: str
+    """Plain words; empty for ZERO."""
+    note: str = ""
+    """Something odd that does not vote."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HostVerdict:
+    """What one reading says about the GPUs in scope on one host."""
+
+    host: Host
+    gpus: tuple[GpuVerdict, ...]
+    """In scope only, in roster order."""
+    verdict: Verdict
+    exit_code: ExitCode
+    clear: Clear
+    reason: str
+    """Why the host as a whole can't be judged; empty when its GPUs speak for it."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FleetVerdict:
+    """What one reading says about all hosts."""
+
+    hosts: tuple[HostVerdict, ...]
+    verdict: Verdict
+    exit_code: ExitCode
+    clear: Clear
+
+
+_STATE_REASON = {
+    GpuState.LOST: "lost: the GPU does not answer any more",
+    GpuState.NO_PERMISSION: "not allowed to read its memory here",
+    GpuState.UNIFIED: "shares the system's memory: zero can't be proven",
+    GpuState.MISSING: "was here before and is gone",
+    GpuState.UNREAD: "not read yet",
+}
+_LINK_REASON = {
+    Link.CONNECTING: "not read yet",
+    Link.STALE: "the last reading is old",
+    Link.HUNG: "the driver does not answer",
+    Link.DOWN: "no reading",
+    Link.PAUSED: "paused: the driver is released",
+}
+
+
+def judge_gpu(gpu: Gpu) -> GpuVerdict:
+    """Judge one GPU by its newest reading, which must belong to a live link."""
+    reading = gpu.reading
+    used = reading.used_bytes if reading else None
+    listed = listed_bytes(reading) if reading else 0
+    held = bool(used) or listed > 0
+    if gpu.state is not GpuState.READ or reading is None:
+        is_reset = gpu.state is GpuState.NEEDS_RESET
+        return GpuVerdict(
+            gpu=gpu,
+            verdict=Verdict.HELD if used and is_reset else Verdict.UNKNOWN,
+            exit_code=ExitCode.STUCK if is_reset else ExitCode.UNKNOWN,
+            is_certainly_held=held,
+            reason=_unproven_reason(gpu),
+        )
+    if held:
+        return GpuVerdict(
+            gpu=gpu,
+            verdict=Verdict.HELD,
+            exit_code=ExitCode.HELD,
+            is_certainly_held=True,
+            reason=f"{format_memory(used or listed)} held",
+        )
+    if any(process.used_bytes is None for process in reading.processes or ()):
+        return GpuVerdict(
+            gpu=gpu,
+            verdict=Verdict.UNKNOWN,
+            exit_code=ExitCode.UNKNOWN,
+            is_certainly_held=False,
+            reason="a process is listed and what it holds is not reported",
+        )
+    return GpuVerdict(
+        gpu=gpu,
+        verdict=Verdict.ZERO,
+        exit_code=ExitCode.OK,
+        is_certainly_held=False,
+        reason="",
+        note="utilisation reads 100 % with nothing held" if reading.utilisation_pct == 100 else "",
+    )
+
+
+def _unproven_reason(gpu: Gpu) -> str:
+    reading = gpu.reading
+    if gpu.state is GpuState.NEEDS_RESET:
+        action = reading.recovery_action if reading else None
+        if action:
+            return f"the driver recommends: {nvml.recovery_words(action)}"
+        return nvml.meaning(nvml.RESET_REQUIRED).words
+    if gpu.state is GpuState.NEEDS_ATTENTION and reading and reading.recovery_action:
+        return f"the driver recommends: {nvml.recovery_words(reading.recovery_action)}"
+    if gpu.state is GpuState.UNREADABLE:
+        return _unreadable_reason(reading)
+    return _STATE_REASON.get(gpu.state, "unknown")
+
+
+def _unreadable_reason(reading: GpuReading | None) -> str:
+    if reading is None or reading.memory_code is None:
+        return "its used memory can't be read"
+    return f"its used memory can't be read: {nvml.meaning(reading.memory_code).words}"
+
+
+def judge_host(host: Host, scope: Scope | None = None) -> HostVerdict:
+    """Judge the GPUs of one host that are in scope; zero rows is a fault, not zero.
+
+    Raises UsageError when the scope names a GPU that this host's roster does not have.
+    """
+    if host.link is not Link.LIVE or not host.samples or not host.gpus:
+        return _unjudged(host)
+    chosen = scope.select(host.name, host.gpus) if scope else host.gpus
+    gpus = tuple(judge_gpu(gpu) for gpu in chosen)
+    return HostVerdict(
+        host=host,
+        gpus=gpus,
+        verdict=_joint_verdict(tuple(gpu.verdict for gpu in gpus)),
+        exit_code=worst(gpu.exit_code for gpu in gpus),
+        clear=_joint_clear(gpus),
+        reason="",
+    )
+
+
+def _unjudged(host: Host) -> HostVerdict:
+    problem = host.problem
+    reason = _LINK_REASON.get(host.link, "the driver answers and lists 0 GPUs")
+    if host.link is Link.LIVE and not host.samples:
+        reason = "not read yet"
+    gpus = tuple(
+        GpuVerdict(
+            gpu=gpu,
+            verdict=Verdict.UNKNOWN,
+            exit_code=ExitCode.UNKNOWN,
+            is_certainly_held=False,
+            reason=reason,
+        )
+        for gpu in host.gpus
+    )
+    return HostVerdict(
+        host=host,
+        gpus=gpus,
+        verdict=Verdict.UNKNOWN,
+        exit_code=problem.exit_code if problem else ExitCode.UNKNOWN,
+        clear=Clear.UNKNOWN,
+        reason=problem.sentence if problem else reason,
+    )
+
+
+def judge_fleet(fleet: Fleet, scope: Scope | None = None) -> FleetVerdict:
+    """Judge all hosts; no host at all is UNKNOWN. Raises as `judge_host` does."""
+    hosts = tuple(judge_host(host, scope) for host in fleet.hosts)
+    return FleetVerdict(
+        hosts=hosts,
+        verdict=_joint_verdict(tuple(host.verdict for host in hosts)),
+        exit_code=worst(host.exit_code for host in hosts),
+        clear=joint_clear(tuple(host.clear for host in hosts)),
+    )
+
+
+def _joint_verdict(verdicts: tuple[Verdict, ...]) -> Verdict:
+    if not verdicts or Verdict.UNKNOWN in verdicts:
+        return Verdict.UNKNOWN
+    return Verdict.HELD if Verdict.HELD in verdicts else Verdict.ZERO
+
+
+def _joint_clear(gpus: tuple[GpuVerdict, ...]) -> Clear:
+    if any(gpu.is_certainly_held for gpu in gpus):
+        return Clear.NO
+    if gpus and all(gpu.verdict is Verdict.ZERO for gpu in gpus):
+        return Clear.YES
+    return Clear.UNKNOWN
+
+
+def joint_clear(clears: tuple[Clear, ...]) -> Clear:
+    """Join the claims of several hosts: one certain `no` decides, else one unknown does."""
+    if Clear.NO in clears:
+        return Clear.NO
+    if not clears or Clear.UNKNOWN in clears:
+        return Clear.UNKNOWN
+    return Clear.YES
