@@ -231,7 +231,7 @@ static void answer_field(int slot, FieldValue *out) {
         out->code = number(slot, fields[i].key, fields[i].nth, fields[i].fallback,
                            &out->value.whole);
     }
-    if (out->id == 230 && !number(slot, "recovery", 1, NULL, &code)) out->code = (int)code;
+    if (out->id == 230 && !number(slot, "recovery", 1, NULL, &code) && code) out->code = (int)code;
     int told = field_row(slot, out->id, &out->value.whole);
     if (told >= 0) out->code = told;
     out->time_us = (int64_t)now_us(), out->latency_us = 1;

@@ -97,6 +97,8 @@ def plain(value: Any, handles: list[Any]) -> Any:
         return value.decode()
     if isinstance(value, ctypes.Structure):
         return {name: plain(getattr(value, name), handles) for name, *_ in value._fields_}
+    if isinstance(value, ctypes._SimpleCData):
+        return value.value
     if isinstance(value, ctypes.Union):
         return value.ullVal
     if isinstance(value, (list, tuple, ctypes.Array)):
