@@ -86,7 +86,7 @@ def step(host: Host, event: Event, at_s: float) -> Host:
             down = replace(host, problem=event.problem, retry=host.retry + 1, seq=-1)
             return _linked(down, Link.DOWN, at_s)
         case LinkPaused():
-            return _linked(replace(host, problem=None, seq=-1), Link.PAUSED, at_s)
+            return _paused(host, event, at_s)
         case _:
             assert_never(event)
 
@@ -95,6 +95,17 @@ def _linked(host: Host, link: Link, at_s: float) -> Host:
     if host.link is link:
         return host
     return replace(host, link=link, link_since_s=at_s)
+
+
+def _paused(host: Host, event: LinkPaused, at_s: float) -> Host:
+    problem = Problem(
+        title="paused, driver released" if event.is_released else "paused",
+        sentence="gpudash holds no driver handle on this host."
+        if event.is_released
+        else "Values stand still; in a moment the driver is released.",
+        advice="p goes on.",
+    )
+    return _linked(replace(host, problem=problem, seq=-1), Link.PAUSED, at_s)
 
 
 def _greeted(host: Host, hello: Hello, at_s: float) -> Host:
