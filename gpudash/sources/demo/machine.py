@@ -213,9 +213,9 @@ class Machine:
         if "lost" in wrong:
             return None
         board = self.boards[gpu]
-        load = max((holding.load for holding in held), default=0.0)
-        stray = sum(ailment.mib for ailment in ailments)
-        used_mib = sum(holding.mib + CONTEXT_MIB for holding in held) + stray
+        load = max([holding.load for holding in held]) if held else 0.0
+        used_mib = sum([holding.mib + CONTEXT_MIB for holding in held])
+        used_mib += sum([ailment.mib for ailment in ailments])
         is_hot = load > 0 and gpu == self.hot_gpu and 100 <= at_s % 180 < 104
         busy = load > 0.005
         return Instant(
@@ -240,7 +240,7 @@ class Machine:
         return round(1000 * (least + load * (board.full_w - least) + wobble))
 
     def _temperature_c(self, gpu: int, board: Board, held: tuple[Holding, ...], at_s: float) -> int:
-        heat = max((holding.heat for holding in held), default=0.0)
+        heat = max([holding.heat for holding in held]) if held else 0.0
         warm = 5.0 if held else 0.0
         place = gpu * 5 % 4
         drift = smooth(self._keys[gpu] + 1, at_s, 45.0) * 1.5

@@ -1,21 +1,25 @@
 """Numbers that look alive and are a pure function of a key and a time.
 
 No generator with a state: the same (key, second) gives the same value in any order of asking.
+The caches only spare work: neighbouring seconds ask for the same numbers.
 """
 
 from __future__ import annotations
 
 import math
 import zlib
+from functools import lru_cache
 
 _MASK = (1 << 64) - 1
 
 
+@lru_cache(maxsize=1 << 13)
 def key_of(*parts: object) -> int:
     """Return a number for a name, the same in every process and on every machine."""
     return zlib.crc32("/".join(map(str, parts)).encode())
 
 
+@lru_cache(maxsize=1 << 15)
 def steady(key: int, step: int) -> float:
     """Return a number in [0, 1) for one step of a key (the mixer of splitmix64)."""
     mixed = (key * 0x9E3779B97F4A7C15 + step * 0xD1B54A32D192ED03) & _MASK

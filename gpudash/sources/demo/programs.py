@@ -45,7 +45,9 @@ class _Program:
         return TOKEN.encode() + b"\n"
 
     def answer(self, command: bytes, at_s: float) -> bytes:
-        """Return the lines that answer one command line."""
+        """Return the lines that answer one command line; nothing passes while it is silent."""
+        if self._machine.silent_left_s(at_s) > 0:
+            return b""
         order: dict[str, Any] = json.loads(command)
         return self._obey(order, at_s)
 

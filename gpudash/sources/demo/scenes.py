@@ -73,7 +73,7 @@ def _others(seed: int) -> tuple[Tenant, ...]:
     """Return who shares the box: root's embedding server and ana's notebook."""
     engine = vllm_engine(vllm_server(31_877, -7468.0, "BAAI/bge-m3", 8001))
     embedding = Server(places=(Place(gpu=6, task=engine, mib=4_198),), seed=seed, load=0.1)
-    kernel = notebook(22_310, -17_753.0, ANA)
+    kernel = notebook(22_310, -17_773.0, ANA)
     return embedding, Idler(places=(Place(gpu=5, task=kernel, mib=3_482),))
 
 
@@ -123,7 +123,7 @@ def _trouble(seed: int) -> tuple[Machine, ...]:
 
 
 def _ailing(name: str, seed: int) -> Machine:
-    server = vllm_server(35_210, -12_012.0, "meta-llama/Llama-3.3-70B", 8000, ranks=2)
+    server = vllm_server(35_210, -12_040.0, "meta-llama/Llama-3.3-70B", 8000, ranks=2)
     engine = vllm_engine(server)
     workers = (Place(gpu=r, task=vllm_worker(engine, r), mib=121_240 + r) for r in range(2))
     sliced = (
