@@ -149,7 +149,11 @@ def _rostered(known: tuple[Gpu, ...], roster: tuple[GpuInfo, ...]) -> tuple[Gpu,
             if old is not None:
                 remaining.pop(old.info.key)
                 info = replace(old.info, index=info.index)
-        gpus.append(Gpu(info=info, reading=None, state=GpuState.UNREAD))
+        if old is None or old.state is GpuState.MISSING:
+            gpus.append(Gpu(info=info, reading=None, state=GpuState.UNREAD))
+        else:
+            # What is old stays in view until the next tick; without a LIVE link it proves nothing.
+            gpus.append(replace(old, info=info))
     gone = (Gpu(info=gpu.info, reading=None, state=GpuState.MISSING) for gpu in remaining.values())
     return (*gpus, *gone)
 
