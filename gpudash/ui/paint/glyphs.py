@@ -102,11 +102,4 @@ PATTERNS = {
 }
 """Who, in bars without colour; what is hatched is `%` whoever it belongs to."""
 
-_TO_ASCII = str.maketrans("…·–−×°\u2009\u202f\u00a0’“”→", "~---x    '\"\">")
-
-
-def as_ascii(text: str) -> str:
-    """Return text with ASCII only; what has no twin becomes `?`."""
-    if text.isascii():
-        return text
-    return text.translate(_TO_ASCII).encode("ascii", "replace").decode("ascii")
+TWINS = dict(zip("…·–−×°\u2009\u202f\u00a0‘’“”→√□■»●•≡", "~---x    ''\"\">vo#>**=", strict=True))

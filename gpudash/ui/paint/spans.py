@@ -11,6 +11,7 @@ import unicodedata
 from functools import lru_cache
 
 from gpudash.core.names import clean_text
+from gpudash.ui.paint.glyphs import TWINS, Glyphs
 
 Span = tuple[str, str]
 """Text without line breaks, and its style key."""
@@ -145,9 +146,7 @@ def spread(start: Row, end: Row, width: int, mark: str = "") -> Row:
 def on_background(row: Row, variable: str) -> Row:
     """Return the row with a background under every span that has none."""
     suffix = f" on {variable}"
-    return tuple(
-        (text, style if " on " in style else style + suffix) for text, style in row
-    )
+    return tuple((text, style if " on " in style else style + suffix) for text, style in row)
 
 
 def recoloured(row: Row, variable: str) -> Row:
@@ -185,3 +184,21 @@ def wrapped(text: str, width: int, most: int = 3) -> tuple[str, ...]:
 def plain(row: Row) -> str:
     """Return the text of a row without styles."""
     return "".join(text for text, _ in row)
+
+
+@lru_cache(maxsize=8192)
+def as_ascii(text: str) -> str:
+    """Return text of the same width with ASCII only; what has no twin becomes `?`."""
+    if text.isascii():
+        return text
+    return "".join(
+        char if char.isascii() else TWINS.get(char, "?" * _char_width(char)) for char in text
+    )
+
+
+def finished(row: Row, width: int, glyphs: Glyphs) -> Row:
+    """Return a row as it leaves a painter: exactly this wide, and ASCII where asked."""
+    row = fit(row, width, glyphs.cut)
+    if glyphs.is_ascii:
+        return tuple((as_ascii(text), style) for text, style in row)
+    return row
