@@ -95,7 +95,7 @@ class Ring:
         end = now_s // width_s * width_s + width_s
         first = end - count * width_s
         values = self.fine(end - 1, min(end - first, FINE))
-        values = [None] * (end - first - len(values)) + values
+        values[:0] = [None] * (end - first - len(values))
         if width_s == 1:
             return tuple(values)
         spans = (values[at : at + width_s] for at in range(0, len(values), width_s))

@@ -15,7 +15,7 @@ class LineColumns(NamedTuple):
 
     lead: int
     """Cursor and mark."""
-    index: int
+    ordinal: int
     bar: int
     memory: int
     spark: int
@@ -77,11 +77,11 @@ def line_columns(width: int) -> LineColumns:
         if width >= least:
             break
         longest = step[2]
-    lead, index, bar, memory, spark, utilisation, temperature, power, clock, age = step
+    lead, ordinal, bar, memory, spark, utilisation, temperature, power, clock, age = step
     bar = max(1, min(bar + width - (least or 40), longest))
     inner = width - (0 if is_compact(width) else 2)
     # A blank before the bar, two around the sparkline, one before each other number.
-    fixed = lead + index + 1 + bar + memory
+    fixed = lead + ordinal + 1 + bar + memory
     fixed += spark + 2 if spark else 0
     fixed += sum(size + 1 for size in (utilisation, temperature, power) if size)
     fixed += clock + 1 if clock else 0
@@ -89,7 +89,7 @@ def line_columns(width: int) -> LineColumns:
     process = max(0, inner - fixed - 2)
     return LineColumns(
         lead,
-        index,
+        ordinal,
         bar,
         memory,
         spark,

@@ -34,7 +34,8 @@ class Glyphs:
         self.times = table["times"]
         self.degree = table["degree"]
         self.dash = table["dash"]
-        self.top_left, self.top_right, self.bottom_left, self.bottom_right = table["corners"]
+        corners = tuple(table["corners"])
+        self.top_left, self.top_right, self.bottom_left, self.bottom_right = corners
         self.across = table["across"]
         self.down = table["down"]
         self.spark = table["spark"]

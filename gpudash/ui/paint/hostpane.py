@@ -148,7 +148,7 @@ class HostPane:
     def _mig_row(self, gpu: Gpu, sight: GpuSight, step: int) -> Row:
         columns = line_columns(self.width)
         if step == 0:
-            return mig_row(sight, self._inner, columns.index, columns.lead)
+            return mig_row(sight, self._inner, columns.ordinal, columns.lead)
         slice_ = slices_of(gpu)[step - 1]
         claims = self._book.slice_claims(slice_, self.view.now_s)
         return slice_row(sight._replace(claims=claims), step - 1, slice_, columns)

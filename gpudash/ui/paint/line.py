@@ -60,7 +60,7 @@ def index_text(sight: GpuSight, width: int) -> Row:
 
 def line_row(sight: GpuSight, columns: LineColumns, width: int) -> Row:
     """Draw a GPU in one row of this inner width."""
-    start = (*lead(sight, columns.lead), *index_text(sight, columns.index), (" ", "text"))
+    start = (*lead(sight, columns.lead), *index_text(sight, columns.ordinal), (" ", "text"))
     if not sight.has_values:
         return _trouble_row(sight, start, width)
     reading = sight.gpu.reading
@@ -205,7 +205,7 @@ def slice_row(sight: GpuSight, number: int, slice_: MigReading, columns: LineCol
     """Draw one MIG slice: its own total, its own holders, no utilisation."""
     glyphs = sight.glyphs
     start: Row = lead(sight, columns.lead, first=False)
-    start += ((right(f"{glyphs.branch}{number}", columns.index), "text-muted"), (" ", "text"))
+    start += ((right(f"{glyphs.branch}{number}", columns.ordinal), "text-muted"), (" ", "text"))
     used, total = slice_.used_bytes, slice_.total_bytes
     bar = bar_of(sight, columns.bar, used, total, stacked=True)
     memory = memory_text(used, total, form_of(columns), is_old=sight.is_old)
