@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from enum import Enum
+from functools import lru_cache
 
 from gpudash.ui.paint.spans import Row
 from gpudash.ui.theme import MONO, Look, Theme
@@ -77,6 +78,7 @@ def to_ansi(row: Row, theme: Theme, depth: Depth) -> str:
     return "".join(pieces)
 
 
+@lru_cache(maxsize=2048)
 def sgr(key: str, theme: Theme, depth: Depth) -> str:
     """Return the numbers of a style key's escape sequence, without the reset before them."""
     if depth is Depth.NONE:
