@@ -75,7 +75,7 @@ def broken_facts(count: Tally, *, several: bool) -> list[Row]:
     """Write `gpu-c: GPU 5 lost`, one fact for each host and fault."""
     grouped: dict[tuple[str, str], list[int]] = {}
     for mark in count.broken:
-        grouped.setdefault((mark.host, mark.words), []).append(mark.index)
+        grouped.setdefault((mark.host, mark.words), []).append(mark.number)
     facts = []
     for (host, words), indices in grouped.items():
         where = f"{outside(host, 40)}: " if several else ""
@@ -98,7 +98,7 @@ def gap_facts(count: Tally, *, several: bool) -> list[Row]:
     facts = []
     for host, marks in by_host.items():
         amount = format_memory(sum(mark.used_bytes for mark in marks))
-        gpus = f"GPU{'s' if len(marks) > 1 else ''} {index_list([mark.index for mark in marks])}"
+        gpus = f"GPU{'s' if len(marks) > 1 else ''} {index_list([mark.number for mark in marks])}"
         where = f"{outside(host, 40)}, {gpus}" if several else gpus
         facts.append(fact(f"{amount} unexplained on {where}", "unknown b"))
     return facts
@@ -113,7 +113,7 @@ def unproven(count: Tally) -> str:
     if count.broken:
         mark = count.broken[0]
         is_verb = mark.words.startswith("needs")
-        reasons.append(f"GPU {mark.index} {mark.words if is_verb else 'is ' + mark.words}")
+        reasons.append(f"GPU {mark.number} {mark.words if is_verb else 'is ' + mark.words}")
     if count.unexplained:
         reasons.append("memory is unexplained")
     if count.dead:

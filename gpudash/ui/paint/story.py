@@ -94,7 +94,7 @@ def tell(
     since = _since(word, stand, now_s)
     match word:
         case "PAUSED":
-            return _paused(count, since)
+            return _paused(since)
         case "NOT CLEAR":
             return _not_clear(count, since, now_s, is_wide=is_wide)
         case "UNKNOWN":
@@ -203,7 +203,7 @@ def _zero(count: Tally) -> Story:
     )
 
 
-def _paused(count: Tally, since: str) -> Story:
+def _paused(since: str) -> Story:
     return Story(
         tone="unknown",
         symbol="waiting",

@@ -25,7 +25,7 @@ class GpuMark(NamedTuple):
     """A GPU that stands out: where, and in which words."""
 
     host: str
-    index: int
+    number: int
     words: str
     used_bytes: int = 0
 
