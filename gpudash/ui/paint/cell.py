@@ -34,7 +34,7 @@ class CellColumns(NamedTuple):
     host: int
     cell: int
     gap: int
-    count: int
+    shown: int
     """Cells of the host with the most GPUs."""
 
 
@@ -88,7 +88,7 @@ class CellPane:
         columns = self._columns
         gap = " " * columns.gap
         cells = gap.join(
-            right(str(number), columns.cell - 1) + " " for number in range(columns.count)
+            right(str(number), columns.cell - 1) + " " for number in range(columns.shown)
         )
         text = " " * (4 + columns.host + 1) + cells + right("memory", 10) + "   who"
         return ((text, "text-muted"),)
@@ -115,7 +115,7 @@ class CellPane:
         book = Book(view.host, view.holders)
         columns = self._columns
         row: Row = ()
-        for position in range(columns.count):
+        for position in range(columns.shown):
             if position < len(view.host.gpus):
                 gpu = view.host.gpus[position]
                 is_live = view.host.link is Link.LIVE

@@ -25,7 +25,7 @@ class HoldersView(NamedTuple):
     """What the panel shows."""
 
     table: tuple[HolderRow, ...]
-    count: Tally
+    sums: Tally
     now_s: float
     wall_of: WallClock
     glyphs: Glyphs
@@ -42,7 +42,7 @@ def holders_rows(view: HoldersView, width: int, height: int) -> tuple[Row, ...]:
     if height < 3:
         return ()
     border = "border-focus" if view.has_focus else "border"
-    several = len(view.count.hosts) > 1
+    several = len(view.sums.hosts) > 1
     columns = holder_columns(width, host_width(view.table) if several else 0, map_width(view.table))
     body = [_head(columns)] if view.table else [_none(view)]
     body += _table_rows(view, columns, height - 3)
@@ -68,13 +68,13 @@ def _table_rows(view: HoldersView, columns: HolderColumns, room: int) -> list[Ro
 
 
 def _none(view: HoldersView) -> Row:
-    seen = [host.received_s for host in view.count.hosts if host.received_s is not None]
+    seen = [host.received_s for host in view.sums.hosts if host.received_s is not None]
     looked = f", last look {view.wall_of(max(seen))}" if seen else ""
     return ((f"   none{looked}", "text-muted"),)
 
 
 def _sums(view: HoldersView) -> tuple[Piece, ...]:
-    count = view.count
+    count = view.sums
     total = format_memory(count.used_bytes)
     dot = f" {view.glyphs.dot} "
     if not count.gpus_read:
