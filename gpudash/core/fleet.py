@@ -30,6 +30,7 @@ from gpudash.core.readings import read_gpu
 from gpudash.core.units import plural
 
 HAPPENINGS = 200
+RELEASED = "paused, driver released"
 
 
 def new_fleet(names: tuple[str, ...], at_s: float) -> Fleet:
@@ -99,7 +100,7 @@ def _linked(host: Host, link: Link, at_s: float) -> Host:
 
 def _paused(host: Host, event: LinkPaused, at_s: float) -> Host:
     problem = Problem(
-        title="paused, driver released" if event.is_released else "paused",
+        title=RELEASED if event.is_released else "paused",
         sentence="gpudash holds no driver handle on this host."
         if event.is_released
         else "Values stand still; in a moment the driver is released.",
@@ -218,7 +219,8 @@ def _faulted(host: Host, fault: Fault, at_s: float) -> Host:
         return _linked(replace(host, problem=problem), Link.HUNG, at_s)
     if not fault.is_fatal:
         return host
-    return _linked(replace(host, problem=problem_of(fault)), Link.DOWN, at_s)
+    failed = replace(host, problem=problem_of(fault), retry=host.retry + 1, seq=-1)
+    return _linked(failed, Link.DOWN, at_s)
 
 
 def _hangs(fault: Fault) -> Problem:
