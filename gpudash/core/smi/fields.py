@@ -70,11 +70,16 @@ def _of_process(field: str) -> str:
     return "process_name" if field == "name" else field
 
 
-def header_fields(line: str, *, of_processes: bool = False) -> tuple[str, ...] | None:
-    """Return the fields that a line names, or None when it is no header."""
+def header_fields(
+    line: str, asked: tuple[str, ...] = (), *, of_processes: bool = False
+) -> tuple[str, ...] | None:
+    """Return the fields that a line names, or None when it is no header.
+
+    A header has the width of the query; where the fields asked for are not known, any.
+    """
     matches = [_HEADER_CELL.fullmatch(cell.strip()) for cell in line.split(",")]
     names = tuple(canonical(match[1]) for match in matches if match)
-    if len(names) != len(matches):
+    if len(names) != len(matches) or (asked and len(names) != len(asked)):
         return None
     if not any(name in GPU_FIELDS or name in _OTHER_FIELDS for name in names):
         return None
@@ -85,7 +90,7 @@ def columns(asked: tuple[str, ...], printed: tuple[str, ...] | None) -> tuple[st
     """Return the field of each column, from the query and the header.
 
     The header counts where it names a field that is read here; a name that is not known keeps
-    the query's meaning at its position. A header of another width stands for itself.
+    the query's meaning at its position.
     """
     if printed is None:
         return asked
