@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from gpudash.core.events import Event, LinkDown, Sample
 from gpudash.core.fleet import step
@@ -45,7 +45,7 @@ class Answer:
     """A loop that went on until it was cut or ended."""
     is_cut: bool = False
     """The text ends in the middle of something."""
-    expected: Expected = Expected()
+    expected: Expected = field(default_factory=Expected)
     driver: str | None = None
 
 
@@ -94,7 +94,7 @@ def read_answer(answer: Answer) -> Host:
 
 def answer_events(answer: Answer) -> list[Event]:
     """Return what a probe would have sent: hello, samples, and why it ended if it failed."""
-    if "-x" in answer.query.split():
+    if "-x" in _REMARK.sub("", answer.query).split():
         events = document_events(answer.stdout, answer.expected, is_cut=answer.is_cut)
     else:
         events = _csv_events(answer)
@@ -122,7 +122,7 @@ def _doubted(host: Host, doubt: str) -> Host:
 def _csv_events(answer: Answer) -> list[Event]:
     lines, rows = _parse_outputs(answer)
     roster = find_roster(lines, rows or (), answer.expected, is_stream=answer.is_stream)
-    events = hellos(roster, answer.driver)
+    events: list[Event] = [*hellos(roster, answer.driver)]
     if not roster.present:
         fatal = [line.problem for line in lines if isinstance(line, FatalLine)]
         return [*events, *(LinkDown(problem=problem) for problem in fatal[-1:])]
