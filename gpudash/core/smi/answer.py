@@ -14,11 +14,12 @@ from gpudash.core.events import Event, LinkDown, Sample
 from gpudash.core.fleet import step
 from gpudash.core.model import GpuInfo, Host, Problem
 from gpudash.core.smi import endings
-from gpudash.core.smi.fields import columns, header_fields, parse_fields
+from gpudash.core.smi.fields import parse_fields
 from gpudash.core.smi.inventory import document_events
-from gpudash.core.smi.processes import ProcessRow, parse_process_line, place_processes
+from gpudash.core.smi.processes import ProcessRow, place_processes
 from gpudash.core.smi.roster import Expected, find_roster, hellos
-from gpudash.core.smi.rows import FatalLine, GpuRow, Line, parse_gpu_line
+from gpudash.core.smi.rows import FatalLine, GpuRow, Line
+from gpudash.core.smi.text import gpu_lines, process_rows
 from gpudash.core.smi.ticks import Tick, TickReader
 from gpudash.core.verify import Clear, judge_host
 
@@ -156,15 +157,6 @@ def _outcomes(lines: Iterable[Line], present: tuple[GpuInfo, ...]) -> list[Tick 
     return found
 
 
-# -- lines -------------------------------------------------------------------------------------
-
-
-def _split_lines(text: str) -> tuple[list[str], str]:
-    """Return the lines that ended, without their ends, and what is left over behind them."""
-    *lines, rest = text.split("\n")
-    return [line.rstrip("\r") for line in lines], rest.strip()
-
-
 def _parse_outputs(answer: Answer) -> tuple[list[Line], list[ProcessRow] | None]:
     """Parse the outputs of all commands; the process list is None when nobody asked for it."""
     queries = [part.strip() for part in _REMARK.sub("", answer.query).split("---")]
@@ -175,43 +167,10 @@ def _parse_outputs(answer: Answer) -> tuple[list[Line], list[ProcessRow] | None]
         query = queries[min(number, len(queries) - 1)]
         if query.startswith(_PROCESSES):
             fields = query.removeprefix(_PROCESSES).lstrip(": ")
-            rows = (rows or []) + _process_rows(output, fields, answer.has_header)
+            asked = parse_fields(fields, of_processes=True)
+            rows = (rows or []) + process_rows(output, asked, answer.has_header)
         else:
-            lines += _gpu_lines(output, parse_fields(query), answer.has_header)
+            lines += gpu_lines(output, parse_fields(query), answer.has_header)
     if answer.is_cut and answer.stdout.endswith("\n"):
         lines.append(GpuRow(is_identified=False))
     return lines, rows
-
-
-def _gpu_lines(text: str, asked: tuple[str, ...], has_header: bool | None) -> list[Line]:
-    in_columns = asked
-    lines: list[Line] = []
-    whole, rest = _split_lines(text)
-    for line in whole:
-        named = None if has_header is False else header_fields(line, asked)
-        if named is not None:
-            in_columns = columns(asked, named)
-        elif line.strip():
-            lines.append(parse_gpu_line(line, in_columns))
-    if rest:
-        cut = parse_gpu_line(rest, in_columns)
-        lines.append(cut if isinstance(cut, FatalLine) else GpuRow(is_identified=False))
-    return lines
-
-
-def _process_rows(text: str, fields: str, has_header: bool | None) -> list[ProcessRow]:
-    asked = parse_fields(fields, of_processes=True)
-    in_columns = asked
-    rows: list[ProcessRow] = []
-    whole, rest = _split_lines(text)
-    for line in whole:
-        named = None
-        if has_header is not False:
-            named = header_fields(line, asked, of_processes=True)
-        if named is not None:
-            in_columns = columns(asked, named)
-        elif row := parse_process_line(line, in_columns):
-            rows.append(row)
-    if rest:
-        rows.append(ProcessRow(uuid=None, pid=None))
-    return rows

@@ -7,7 +7,7 @@ A GPU without a row in its tick has no reading in that sample; its old value nev
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
 from gpudash.core.model import GpuInfo, GpuReading
@@ -40,9 +40,13 @@ class TickReader:
         """How many ticks in a row lacked a GPU's row."""
 
     @property
-    def doubts(self) -> frozenset[int]:
-        """Places in the roster whose zero is in doubt, because the driver reported an event."""
-        return frozenset(self._doubts)
+    def doubts(self) -> Mapping[int, str]:
+        """Why a zero is in doubt, by place: the driver reported an event."""
+        return dict(self._doubts)
+
+    def inherit(self, doubts: Mapping[int, str]) -> None:
+        """Take over the doubts of the reader before."""
+        self._doubts.update(doubts)
 
     def settle(self, place: int) -> None:
         """Take the doubt from a GPU that was asked again and is well."""
