@@ -32,6 +32,7 @@ class TickReader:
         self._broken: list[GpuReading] = []
         self._errors: dict[int, GpuReading] = {}
         self._newest: Tick = (NO_ROW,) * self._size
+        self._has_ticked = False
         self._doubts: dict[int, str] = {}
         self._warnings: dict[int, frozenset[int]] = {}
         self.has_strangers = False
@@ -60,6 +61,7 @@ class TickReader:
             case EventLine():
                 for place in self._places_of_bus(line.bus_id):
                     self._doubts[place] = f"the driver reported: {line.text}"
+                return self._again()
             case WarningLine():
                 for place in self._places_of_bus(line.bus_id):
                     self._warnings[place] = frozenset({line.code})
@@ -100,6 +102,15 @@ class TickReader:
             ended.append(self._close())
         return ended
 
+    def _again(self) -> list[Tick]:
+        """Return the newest tick anew, with doubts that came behind it."""
+        if not self._has_ticked or self._rows or self._broken:
+            return []
+        self._newest = tuple(
+            self._annotated(place, reading, "") for place, reading in enumerate(self._newest)
+        )
+        return [self._newest]
+
     def _covered(self) -> int:
         """Count the GPUs that this tick has an answer or an error for."""
         return len(self._rows.keys() | self._errors.keys()) + len(self._broken)
@@ -128,7 +139,7 @@ class TickReader:
         )
         is_complete = len(self._rows) == self._size
         self.incomplete_in_a_row = 0 if is_complete else self.incomplete_in_a_row + 1
-        self._rows, self._broken, self._newest = {}, [], tick
+        self._rows, self._broken, self._newest, self._has_ticked = {}, [], tick, True
         return tick
 
     def _annotated(self, place: int, reading: GpuReading, surplus: str) -> GpuReading:
