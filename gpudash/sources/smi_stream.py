@@ -77,8 +77,8 @@ class SmiStream:
         self._session.names(names)
         self._events = self._session.again(self._clock())
         self._tasks = [
-            asyncio.create_task(self._until_end(self._watch())),
-            asyncio.create_task(self._until_end(self._ask_slowly())),
+            asyncio.create_task(self._until_end(self._watch)),
+            asyncio.create_task(self._until_end(self._ask_slowly)),
         ]
 
     async def _ask_names(self) -> tuple[str, str]:
@@ -148,10 +148,10 @@ class SmiStream:
         if events:
             self._has_news.set()
 
-    async def _until_end(self, work: Awaitable[None]) -> None:
+    async def _until_end(self, work: Callable[[], Awaitable[None]]) -> None:
         """Run one of the tasks; its failure is the stream's end."""
         try:
-            await work
+            await work()
         except SourceError as error:
             self._finish(error.problem)
         except OSError as error:
@@ -178,7 +178,7 @@ class SmiStream:
         while bad < _MOST_RESTARTS:
             bad = 0 if await self._loop() else bad + 1
             await self._shot(ANSWER_S)
-        self._session.has_no_loop = True
+        self._session.give_up_loop()
         while True:
             await asyncio.sleep(max(self._session.interval_s, SINGLE_EVERY_S))
             await self._shot(ANSWER_S)

@@ -57,8 +57,7 @@ class Session:
         """The loop should end and begin anew, with a single query between."""
         self.wants_slow = False
         """Processes and health should be asked now."""
-        self.has_no_loop = False
-        """Ticks come from single queries, because the loop fails on this host."""
+        self._has_no_loop = False
         self._driver: str | None = None
         self._roster: tuple[GpuInfo, ...] = ()
         self._reader = TickReader(())
@@ -98,6 +97,11 @@ class Session:
         self._left_out |= {field}
         self._owes_hello = True
         return True
+
+    def give_up_loop(self) -> None:
+        """Note that ticks come from single queries, because the loop fails on this host."""
+        self._has_no_loop = True
+        self._owes_hello = True
 
     # -- the memory query ------------------------------------------------------------------
 
@@ -192,7 +196,7 @@ class Session:
         if may_round_down(self._driver):
             driver = f"driver {self._driver}" if self._driver else "this driver"
             words.append(f"memory below 1 MiB: {driver} may round it down to 0 MiB")
-        if self.has_no_loop:
+        if self._has_no_loop:
             words.append("more than one reading a second: nvidia-smi's loop fails here")
         words += [_FIELD_WORDS[field] for field in sorted(self._left_out) if field in _FIELD_WORDS]
         return tuple(words)
