@@ -112,7 +112,8 @@ def judge_gpu(gpu: Gpu) -> GpuVerdict:
             is_certainly_held=True,
             reason=f"{format_memory(used or listed)} held",
         )
-    if any(process.used_bytes is None for process in reading.processes or ()):
+    lists = (reading.processes, *(slice_.processes for slice_ in reading.mig))
+    if any(process.used_bytes is None for listed in lists for process in listed or ()):
         return GpuVerdict(
             gpu=gpu,
             verdict=Verdict.UNKNOWN,
@@ -195,8 +196,14 @@ def _unjudged(host: Host) -> HostVerdict:
 
 
 def judge_fleet(fleet: Fleet, scope: Scope | None = None) -> FleetVerdict:
-    """Judge all hosts; no host at all is UNKNOWN. Raises as `judge_host` does."""
-    hosts = tuple(judge_host(host, scope) for host in fleet.hosts)
+    """Judge the hosts in scope; no host at all is UNKNOWN.
+
+    Raises UsageError for a scope that names an unknown host, or as `judge_host` does.
+    """
+    if scope is not None:
+        scope.check_hosts(tuple(host.name for host in fleet.hosts))
+    chosen = (host for host in fleet.hosts if scope is None or scope.concerns(host.name))
+    hosts = tuple(judge_host(host, scope) for host in chosen)
     return FleetVerdict(
         hosts=hosts,
         verdict=_joint_verdict(tuple(host.verdict for host in hosts)),
