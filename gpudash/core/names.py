@@ -95,7 +95,7 @@ def _script_label(script: str, rest: tuple[str, ...]) -> Label:
         return Label(name=name, detail=_inner_script(rest))
     if name.startswith("ipykernel_launcher"):
         return Label(name="notebook", detail="ipykernel")
-    return Label(name=name, detail=_serving_detail(rest))
+    return Label(name=name, detail=_serving_detail((script, *rest)))
 
 
 def _inner_script(rest: tuple[str, ...]) -> str:
