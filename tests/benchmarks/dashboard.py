@@ -27,6 +27,8 @@ METRICS = (
     Metric("processes", "processes", 0),
 )
 
+_WARM_S = 3.0
+
 
 @dataclass(frozen=True, slots=True)
 class Program:
@@ -67,11 +69,19 @@ def measure(settings: Settings) -> list[Comparison]:
         is_real = settings.is_real
         stage = RealStage(Path(folder)) if is_real else FakeStage(Path(folder), is_held=True)
         with stage:
+            for program in known:
+                warm(program, stage.env())
             for _ in range(settings.runs):
                 for program in known:
                     pattern = program.reading if is_real else FakeStage.SENTINEL
                     comparison.add(program.name, run_once(program, stage.env(), pattern, settings))
     return [comparison]
+
+
+def warm(program: Program, env: Mapping[str, str]) -> None:
+    """Run a program for a moment, so that files are cached and modules compiled."""
+    with Terminal(program.argv, env):
+        time.sleep(_WARM_S)
 
 
 def run_once(

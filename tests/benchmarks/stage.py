@@ -18,6 +18,9 @@ from typing import Self
 import gpudash
 from tests.fake_driver import MIB, FakeDriver, Holder, Process
 
+_LEFT_OUT = ("PYTHONPATH", "PYTHONDONTWRITEBYTECODE", "PYTHONPROFILEIMPORTTIME")
+"""Nobody measures what compiling the package at every start takes."""
+
 _ROOT = Path(gpudash.__file__).resolve().parent.parent
 _IS_INSTALLED = "site-packages" in _ROOT.parts or "dist-packages" in _ROOT.parts
 
@@ -40,7 +43,7 @@ def console_script() -> Path | None:
 
 def base_env(folder: Path) -> dict[str, str]:
     """Return an environment with folders of its own, for gpudash and its peers alike."""
-    env = {key: value for key, value in os.environ.items() if key != "PYTHONPATH"}
+    env = {key: value for key, value in os.environ.items() if key not in _LEFT_OUT}
     if not _IS_INSTALLED:
         env["PYTHONPATH"] = str(_ROOT)
     for name in ("CACHE", "CONFIG", "STATE", "DATA"):
