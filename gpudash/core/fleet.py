@@ -243,7 +243,7 @@ def problem_of(fault: Fault) -> Problem:
         advice=known.advice,
         detail=f"{fault.call} returned {known.name} ({code}). {fault.text}".strip(),
         code=code,
-        is_no_driver=code in (nvml.LIBRARY_NOT_FOUND, nvml.DRIVER_NOT_LOADED),
+        is_no_driver=code == nvml.LIBRARY_NOT_FOUND,
     )
 
 

@@ -28,7 +28,7 @@ from gpudash.core.fleet import apply, new_fleet
 from gpudash.core.history import History
 from gpudash.core.model import Fleet, Host, Link
 from gpudash.services.clock import Clock
-from gpudash.services.trace import remember
+from gpudash.services.trace import Pacer, remember
 from gpudash.sources.base import HostSource, SourceError, Stream
 
 log = logging.getLogger(__name__)
@@ -61,6 +61,7 @@ class _Watch:
     next_id: int = 1
     wake: asyncio.Event = field(default_factory=asyncio.Event)
     paused_s: float | None = None
+    pacer: Pacer = field(default_factory=Pacer)
 
 
 class FleetMonitor:
@@ -130,6 +131,10 @@ class FleetMonitor:
         paused_s = self._watches[name].paused_s
         return None if paused_s is None else self._clock.now() - paused_s
 
+    def second(self, name: str) -> int:
+        """Return the current second on a host's grid in the history."""
+        return self._watches[name].pacer.second(self._clock.now())
+
     def _apply(self, name: str, event: Event) -> None:
         now = self._clock.now()
         before = self.fleet.host(name)
@@ -140,7 +145,7 @@ class FleetMonitor:
         if isinstance(event, Hello) and _rebooted(before, after):
             self.history.forget(name)
         if isinstance(event, Sample) and after.samples != before.samples:
-            remember(self.history, after, int(now))
+            remember(self.history, after, self._watches[name].pacer.tick(now))
         self.version += 1
         self.dirty.add(name)
         if self._listener is not None:

@@ -27,6 +27,11 @@ class HostPane(Rows):
         self.host = host
         self._painter: Painter | None = None
 
+    @property
+    def is_painted(self) -> bool:
+        """Tell whether it was ever shown."""
+        return self._painter is not None
+
     def show_view(self, view: HostView, width: int) -> None:
         """Show a host as it is now."""
         self._painter = Painter(view, width)
