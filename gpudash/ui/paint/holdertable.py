@@ -150,7 +150,8 @@ def holder_columns(width: int, host_width: int, gpu_width: int) -> HolderColumns
     # Swatch and letter before; blanks: 1 after the map, 3 before since, 2 before the state.
     fixed = 5 + user + host + gpu_width + 1 + memory + (2 if since == 19 else 1) + since
     fixed += state + 2 if state else 1
-    who = max(0, inner - fixed)
+    who = max(0, min(inner - fixed, 56))
+    state += max(0, inner - fixed - who) if state else 0
     return HolderColumns(who, user, host, gpu_width, memory, since, state)
 
 

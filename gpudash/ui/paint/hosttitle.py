@@ -145,10 +145,7 @@ def right_pieces(view: HostView) -> tuple[Piece, ...]:
 
 
 def _sum_words(host: Host) -> tuple[str, str]:
-    used = [gpu.reading.used_bytes for gpu in host.gpus if gpu.reading]
-    if any(value is None for value in used):
-        return "sum not known", "text-muted"
-    held = sum(value or 0 for value in used)
+    held = sum(gpu.reading.used_bytes or 0 for gpu in host.gpus if gpu.reading)
     return f"{format_memory(held)} held", "text" if held else "text-muted"
 
 

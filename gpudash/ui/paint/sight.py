@@ -114,7 +114,7 @@ def who(claims: tuple[Claim, ...], room: int, *, is_old: bool, glyphs: Glyphs) -
         return _gap_words(first, is_old=is_old, glyphs=glyphs)
     row = named(first, room, is_old=is_old)
     if others:
-        row += _also(others[0], is_wide=room >= 40, is_tiny=room < 20, is_old=is_old)
+        row += _also(others[0], is_wide=room >= 40, is_tiny=room < 20, is_old=is_old, glyphs=glyphs)
     if len(others) > 1:
         row += ((f" +{len(others) - 1}", "text-muted"),)
     return row
@@ -145,11 +145,17 @@ def _short(detail: str) -> str:
     return words[-1] if words[-1][-1:].isdigit() and ":" not in words[-1] else words[0]
 
 
-def _also(claim: Claim, *, is_wide: bool, is_tiny: bool, is_old: bool) -> Row:
+def _also(claim: Claim, *, is_wide: bool, is_tiny: bool, is_old: bool, glyphs: Glyphs) -> Row:
     style = "text-muted" if is_old else f"{claim.text} b"
     if not claim.is_family:
-        words = f"{format_memory(claim.used_bytes or 0)} unexplained"
-        return (" +" if is_tiny else " + ", "text-muted"), ("?" if is_tiny else words, style)
+        hatch = "text-muted" if is_old else "unknown-bar"
+        words = format_memory(claim.used_bytes or 0) + (" unexplained" if is_wide else "")
+        mark = (glyphs.hatch, hatch)
+        return (
+            ((" +", "text-muted"), mark)
+            if is_tiny
+            else ((" + ", "text-muted"), mark, (f" {words}", style))
+        )
     if is_tiny:
         return (" +", "text-muted"), (claim.letter, style)
     plain = "text-muted" if is_old else "text"
