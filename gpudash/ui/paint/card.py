@@ -82,7 +82,7 @@ def _numbers(sight: GpuSight, reading: GpuReading) -> Row:
 def _second_words(sight: GpuSight, room: int) -> Row:
     wrong = trouble_of(sight.gpu, sight.glyphs)
     if wrong is not None:
-        claimed = who(sight.claims, room - 2, is_old=True, glyphs=sight.glyphs)
+        claimed = who(sight.claims, room - 2, is_old=sight.is_old, glyphs=sight.glyphs)
         return claimed or ((f"  {wrong.reason}", "text-muted"),)
     if not sight.claims:
         return ((f"  {judge_gpu(sight.gpu).note}", "text-muted"),)
@@ -112,7 +112,7 @@ def _origin(claim: Claim) -> str:
     if not claim.is_family:
         return claim.detail
     if claim.is_dead:
-        return "and still listed: who keeps its memory is not known"
+        return "who keeps its memory is unknown"
     if claim.name.startswith("host pid"):
         return "of another pid namespace: no name from here"
     if not claim.letter and claim.name.startswith("pid "):

@@ -123,7 +123,8 @@ def process_words(sight: GpuSight, room: int) -> Row:
     if wrong is not None:
         style = "text-muted" if sight.is_old else f"{wrong.text} b"
         first: Row = ((f"{wrong.glyph} {wrong.words}", style),)
-        return (*first, (" + ", "text-muted"), *words) if words else first
+        both = (*first, (" + ", "text-muted"), *words)
+        return both if words and row_width(both) <= room else first
     if words:
         return words
     return free_words(sight)
@@ -142,7 +143,9 @@ def free_words(sight: GpuSight) -> Row:
 
 def age_text(sight: GpuSight) -> str:
     """Write how long the first family is there."""
-    age_s = sight.claims[0].age_s if sight.claims else None
+    if not sight.claims or sight.gpu.state is not GpuState.READ:
+        return ""
+    age_s = sight.claims[0].age_s
     return "" if age_s is None else format_duration(age_s)
 
 

@@ -132,7 +132,8 @@ def _not_clear(count: Tally, since: str, now_s: float, *, is_wide: bool) -> Stor
     troubles = broken_facts(count, several=several)
     if count.dead:
         held = format_memory(sum(one.used_bytes for one in count.dead))
-        troubles.append(fact(f"{held} of {plural(len(count.dead), 'dead pid')}", "unknown b"))
+        pids = "a dead pid" if len(count.dead) == 1 else f"{len(count.dead)} dead pids"
+        troubles.append(fact(f"{held} kept by {pids}", "unknown b"))
     troubles += silences(count, now_s)
     troubles += gap_facts(count, several=several, is_wide=is_wide)
     first = amount(count, is_wide=is_wide) if count.used_bytes else zeros(count)
