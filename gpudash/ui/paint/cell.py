@@ -79,7 +79,8 @@ class CellPane:
             note = Piece((("one cell is one GPU, number is memory in %", "text-muted"),), 1)
             return box.top((head, note), (), self._width, self._border, self._glyphs)
         if y == self.height - 1:
-            return box.bottom((), (), self._width, self._border, self._glyphs)
+            legend = (Piece(_legend(self._glyphs), 1),)
+            return box.bottom(legend, (), self._width, self._border, self._glyphs)
         if not 1 <= y < self.height:
             return ()
         inner = self._numbers() if y == 1 else self._host(self._views[y - 2])
@@ -142,6 +143,21 @@ class CellPane:
             wrong = [piece.row for piece in hosttitle.title_pieces(view) if piece.cost == 2]
             return wrong[0] if wrong else (("connecting", "text-muted"),)
         return _families(view.holders, room)
+
+
+def _legend(glyphs: Glyphs) -> Row:
+    return (
+        (glyphs.use, "alive-bar"),
+        (" alive, yours   ", "text-muted"),
+        (glyphs.use, "foreign-bar"),
+        (" someone else's   ", "text-muted"),
+        (glyphs.nothing, "decor"),
+        (" zero   ", "text-muted"),
+        ("?", "unknown"),
+        (" unknown   ", "text-muted"),
+        (glyphs.bad, "leftover"),
+        (" lost", "text-muted"),
+    )
 
 
 def _memory(host: Host) -> Row:

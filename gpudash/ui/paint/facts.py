@@ -176,12 +176,13 @@ def read_words(count: Tally) -> Row:
     return fact(f"{count.gpus_read} of {count.gpus} {known}{noun} read", "text-strong b")
 
 
-def until(count: Tally) -> str:
+def until(count: Tally, *, is_wide: bool) -> str:
     """Say until when nothing can be proven."""
-    if len(count.silent) == 1 and len(count.hosts) > 1:
-        return f"nothing can be proven zero while {outside(count.silent[0].name, 40)} says nothing"
+    if not count.silent:
+        return "what can't be read can't be proven zero" if is_wide else "unread is not zero"
+    start = "nothing can be proven zero" if is_wide else "no proof"
     if len(count.silent) > 1:
-        return "nothing can be proven zero until every host answers"
-    if count.silent:
-        return "nothing can be proven zero until it answers"
-    return "what can't be read can't be proven zero"
+        return f"{start} until {'every host answers' if is_wide else 'all answer'}"
+    if len(count.hosts) > 1 and is_wide:
+        return f"{start} while {outside(count.silent[0].name, 40)} says nothing"
+    return f"{start} until it answers"

@@ -99,7 +99,7 @@ def frame_rows(view: FrameView, width: int, height: int) -> tuple[Row, ...]:
     found = all_holders(fleet)
     table = holder_table(fleet, found, view.now_s)
     count = tally(fleet, found)
-    wanted = holders_height(table, height) if fleet.hosts else 0
+    wanted = holders_height(table) if fleet.hosts else 0
     layout = plan(width, height, fleet.hosts, holders_wanted=wanted, density=view.density)
     head = header_view(view)
     story = tell(

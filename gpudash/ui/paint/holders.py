@@ -32,11 +32,9 @@ class HoldersView(NamedTuple):
     has_focus: bool = False
 
 
-def holders_height(table: tuple[HolderRow, ...], screen_height: int) -> int:
-    """Return the rows that the panel wants: at most a quarter of the screen."""
-    if not table:
-        return 3
-    return min(len(table) + 3, max(screen_height // 4, 5))
+def holders_height(table: tuple[HolderRow, ...]) -> int:
+    """Return how many rows the panel needs to show all."""
+    return len(table) + 3 if table else 3
 
 
 def holders_rows(view: HoldersView, width: int, height: int) -> tuple[Row, ...]:

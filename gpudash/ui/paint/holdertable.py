@@ -111,7 +111,7 @@ def _unexplained(host: Host) -> HolderRow | None:
         bar="unknown-bar",
         is_hatched=True,
         name="unexplained",
-        detail="no process found" if readable else "the process list can't be read",
+        detail="no process found" if readable else "process list not readable",
         user="",
         host=host.name,
         gpus=tuple(index for index, _ in gaps),

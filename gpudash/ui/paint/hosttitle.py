@@ -179,8 +179,8 @@ def foot(view: HostView, width: int) -> Row:
     start: tuple[Piece, ...] = ()
     end: tuple[Piece, ...] = ()
     if view.is_first and view.host.gpus and width >= 100:
-        start = (Piece(_legend(view.glyphs), 2),)
-        end = (Piece(((_spark_words(view, width), "text-muted"),), 1),)
+        start = (Piece(_legend(view.glyphs), 1),)
+        end = (Piece(((_spark_words(view, width), "text-muted"),), 2),)
     return box.bottom(start, end, width, border_of(view), view.glyphs)
 
 

@@ -131,7 +131,7 @@ def _longest(choices: tuple[Row, ...], room: int) -> Row:
 def named(claim: Claim, room: int, *, is_old: bool) -> Row:
     """Write one family: `A sglang  scheduler TP0`."""
     style = "text-muted b" if is_old else f"{claim.text} b"
-    letter = (f"{claim.letter} " if claim.letter else "", style)
+    letter = (f"{claim.letter or '·'} ", style)
     plain = "text-muted" if is_old else "text"
     if claim.is_dead:
         name = "dead pid" if room < 20 else f"{claim.name} is dead"
@@ -179,4 +179,5 @@ def _gap_words(claim: Claim, room: int, *, is_old: bool, glyphs: Glyphs) -> Row:
     mark = (f"{glyphs.hatch} ", "text-muted" if is_old else "unknown-bar")
     words: Row = (mark, (claim.name, "text-muted" if is_old else "unknown b"))
     detail = (f", {claim.detail}", "text-muted" if is_old else "text")
-    return _longest(((*words, detail), words), room)
+    short = (format_memory(claim.used_bytes or 0), words[1][1])
+    return _longest(((*words, detail), words, (mark, short)), room)

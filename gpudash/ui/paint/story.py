@@ -98,7 +98,7 @@ def tell(
         case "NOT CLEAR":
             return _not_clear(count, since, now_s, is_wide=is_wide)
         case "UNKNOWN":
-            return _unknown(verdict, count, since, now_s)
+            return _unknown(verdict, count, since, now_s, is_wide=is_wide)
         case "IN USE":
             return _in_use(count, since, is_wide=is_wide)
         case _:
@@ -154,7 +154,9 @@ def _short_trouble(troubles: list[Row], count: Tally) -> Row:
     return troubles[0] if troubles else short_amount(count)
 
 
-def _unknown(verdict: FleetVerdict, count: Tally, since: str, now_s: float) -> Story:
+def _unknown(
+    verdict: FleetVerdict, count: Tally, since: str, now_s: float, *, is_wide: bool
+) -> Story:
     if not count.hosts:
         return _nothing()
     found = silences(count, now_s)
@@ -168,7 +170,7 @@ def _unknown(verdict: FleetVerdict, count: Tally, since: str, now_s: float) -> S
         word="UNKNOWN",
         since=since,
         headline=(read_words(count), *found),
-        second=(fact(until(count)),),
+        second=(fact(until(count, is_wide=is_wide)),),
         keys=_unknown_keys(count),
         short=fact(f"{count.gpus_read}/{count.gpus} GPUs read", "text-strong b"),
     )
