@@ -125,7 +125,8 @@ def _greeted(host: Host, hello: Hello, at_s: float) -> Host:
     )
     if not hello.roster:
         return _linked(replace(host, problem=_no_gpus()), Link.LIVE, at_s)
-    return host
+    # A new session has read nothing yet; a later hello only corrects the roster of this one.
+    return _linked(host, Link.CONNECTING, at_s) if hello.seq == 0 else host
 
 
 def has_rebooted(before: HostFacts, after: HostFacts) -> bool:

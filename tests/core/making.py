@@ -267,7 +267,7 @@ events = st.one_of(
             Bye(reason="done"),
             Garbled(reason="noise", excerpt="x"),
             LinkConnecting(),
-            LinkPaused(),
+            LinkPaused(is_released=True),
             LinkStale(),
         ]
     ),

@@ -70,7 +70,7 @@ def test_a_host(used: tuple[int | None, ...], verdict: Verdict, code: int, clear
     "event",
     [
         LinkStale(),
-        LinkPaused(),
+        LinkPaused(is_released=True),
         LinkConnecting(),
         LinkDown(problem=Problem(title="t", sentence="s")),
         Garbled(reason="r", excerpt=""),
