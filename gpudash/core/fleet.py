@@ -24,11 +24,12 @@ from gpudash.core.events import (
 )
 from gpudash.core.families import listed_pids, relettered
 from gpudash.core.happenings import noticed
-from gpudash.core.model import Fleet, Gpu, GpuInfo, GpuState, Host, Link, Problem
+from gpudash.core.model import Fleet, Gpu, GpuInfo, GpuState, Host, HostFacts, Link, Problem
 from gpudash.core.readings import read_gpu
 from gpudash.core.units import plural
 
 HAPPENINGS = 200
+RELEASED = "paused, driver released"
 
 
 def new_fleet(names: tuple[str, ...], at_s: float) -> Fleet:
@@ -100,7 +101,7 @@ def _linked(host: Host, link: Link, at_s: float) -> Host:
 
 def _paused(host: Host, event: LinkPaused, at_s: float) -> Host:
     problem = Problem(
-        title="paused, driver released" if event.is_released else "paused",
+        title=RELEASED if event.is_released else "paused",
         sentence="gpudash holds no driver handle on this host."
         if event.is_released
         else "Values stand still; in a moment the driver is released.",
@@ -111,7 +112,7 @@ def _paused(host: Host, event: LinkPaused, at_s: float) -> Host:
 
 def _greeted(host: Host, hello: Hello, at_s: float) -> Host:
     old = host.facts
-    rebooted = old is not None and old.boot_id != hello.facts.boot_id
+    rebooted = old is not None and has_rebooted(old, hello.facts)
     host = replace(
         host,
         facts=hello.facts,
@@ -128,6 +129,11 @@ def _greeted(host: Host, hello: Hello, at_s: float) -> Host:
     return host
 
 
+def has_rebooted(before: HostFacts, after: HostFacts) -> bool:
+    """Tell whether two greetings are of two boots; a source that can't tell says no."""
+    return None not in (before.boot_id, after.boot_id) and before.boot_id != after.boot_id
+
+
 def _no_gpus() -> Problem:
     return Problem(
         title="no GPUs found",
@@ -139,16 +145,18 @@ def _no_gpus() -> Problem:
 def _rostered(known: tuple[Gpu, ...], roster: tuple[GpuInfo, ...]) -> tuple[Gpu, ...]:
     """Join the new roster with what was known; who is not in it any more is MISSING.
 
-    A GPU that answers without its UUID is the one of the same bus id or index.
+    A GPU that answers without its UUID is the one of the same bus id or index; one that was
+    known only by its place has now got a name.
     """
-    remaining = {gpu.info.key: gpu for gpu in known}
+    before = {gpu.info.key: gpu for gpu in known}
+    named = {info.key for info in roster}
+    remaining = {key: gpu for key, gpu in before.items() if key not in named}
     gpus: list[Gpu] = []
     for info in roster:
-        old = remaining.pop(info.key, None)
-        if old is None and info.uuid is None:
-            old = _same_place(remaining, info)
-            if old is not None:
-                remaining.pop(old.info.key)
+        old = before.get(info.key) or _same_place(remaining, info)
+        if old is not None and old.info.key in remaining:
+            del remaining[old.info.key]
+            if info.uuid is None:
                 info = replace(old.info, index=info.index)
         if old is None or old.state is GpuState.MISSING:
             gpus.append(Gpu(info=info, reading=None, state=GpuState.UNREAD))
@@ -160,11 +168,13 @@ def _rostered(known: tuple[Gpu, ...], roster: tuple[GpuInfo, ...]) -> tuple[Gpu,
 
 
 def _same_place(known: dict[str, Gpu], info: GpuInfo) -> Gpu | None:
-    for gpu in known.values():
+    """Return who stood in this place, unless both have a name: then they are two."""
+    nameless = [gpu for gpu in known.values() if None in (info.uuid, gpu.info.uuid)]
+    for gpu in nameless:
         if info.bus_id is not None and gpu.info.bus_id == info.bus_id:
             return gpu
-    for gpu in known.values():
-        if info.bus_id is None and gpu.info.index == info.index:
+    for gpu in nameless:
+        if None in (info.bus_id, gpu.info.bus_id) and gpu.info.index == info.index:
             return gpu
     return None
 
@@ -219,7 +229,8 @@ def _faulted(host: Host, fault: Fault, at_s: float) -> Host:
         return _linked(replace(host, problem=problem), Link.HUNG, at_s)
     if not fault.is_fatal:
         return host
-    return _linked(replace(host, problem=problem_of(fault)), Link.DOWN, at_s)
+    failed = replace(host, problem=problem_of(fault), retry=host.retry + 1, seq=-1)
+    return _linked(failed, Link.DOWN, at_s)
 
 
 def _hangs(fault: Fault) -> Problem:

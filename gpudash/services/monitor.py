@@ -24,7 +24,7 @@ from gpudash.core.events import (
     Sample,
 )
 from gpudash.core.families import listed_pids, pids_are_local
-from gpudash.core.fleet import apply, new_fleet
+from gpudash.core.fleet import apply, has_rebooted, new_fleet
 from gpudash.core.history import History
 from gpudash.core.model import Fleet, Host, Link
 from gpudash.services.clock import Clock
@@ -302,4 +302,4 @@ class FleetMonitor:
 def _rebooted(before: Host, after: Host) -> bool:
     if before.facts is None or after.facts is None:
         return False
-    return before.facts.boot_id != after.facts.boot_id
+    return has_rebooted(before.facts, after.facts)
