@@ -7,7 +7,6 @@ the last values in place and takes away the link's LIVE, which is what a verdict
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import assert_never
 
 from gpudash.core import nvml
 from gpudash.core.events import (
@@ -89,7 +88,9 @@ def step(host: Host, event: Event, at_s: float) -> Host:
         case LinkPaused():
             return _paused(host, event, at_s)
         case _:
-            assert_never(event)
+            from typing import assert_never
+
+            return assert_never(event)
 
 
 def _linked(host: Host, link: Link, at_s: float) -> Host:
