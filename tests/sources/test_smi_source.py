@@ -174,8 +174,8 @@ async def test_old_driver_without_optional_fields(machine: Machine) -> None:
     words = " ".join(viewer.host.facts.unsupported if viewer.host.facts else ())
     assert "may round it down to 0 MiB" in words
     assert "why clocks are slowed" in words
-    host = await viewer.until(is_clear)
-    assert host.gpus[0].info.power_limit_mw == 350_000
+    await viewer.until(lambda host: host.gpus[0].info.power_limit_mw == 350_000)
+    await viewer.until(is_clear)
     await viewer.stream.close()
 
 
@@ -341,7 +341,7 @@ async def test_hand(machine: Machine) -> None:
 async def test_endless_output_is_bounded() -> None:
     finished = await Runner("yes").ask((), 20.0)
     assert finished.exit_code == 124
-    assert len(finished.stdout) < 9 << 20
+    assert 8 << 20 < len(finished.stdout) < 9 << 20
 
 
 def test_an_endless_line_is_dropped() -> None:
