@@ -26,7 +26,7 @@ from gpudash.core.smi.overlay import Overlay
 from gpudash.core.smi.processes import place_processes
 from gpudash.core.smi.roster import Expected, find_roster, info_of
 from gpudash.core.smi.rows import FatalLine, GpuRow, Noise, parse_gpu_line
-from gpudash.core.smi.table import may_round_down
+from gpudash.core.smi.table import unsupported_words
 from gpudash.core.smi.text import gpu_lines, process_rows
 from gpudash.core.smi.ticks import Tick, TickReader
 
@@ -192,10 +192,10 @@ class Session:
         )
 
     def _unsupported(self) -> tuple[str, ...]:
-        words = ["graphics processes, unless a GPU is divided"]
-        if may_round_down(self._driver):
-            driver = f"driver {self._driver}" if self._driver else "this driver"
-            words.append(f"memory below 1 MiB: {driver} may round it down to 0 MiB")
+        words = [
+            "graphics processes, unless a GPU is divided",
+            *unsupported_words(self._driver),
+        ]
         if self._has_no_loop:
             words.append("more than one reading a second: nvidia-smi's loop fails here")
         words += [_FIELD_WORDS[field] for field in sorted(self._left_out) if field in _FIELD_WORDS]
