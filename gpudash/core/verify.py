@@ -138,7 +138,8 @@ def _is_anybody_listed(reading: GpuReading | None) -> bool:
 def _why_zero_is_open(reading: GpuReading) -> str:
     if reading.doubt:
         return reading.doubt
-    unsized = any(process.used_bytes is None for process in reading.processes or ())
+    lists = (reading.processes, *(slice_.processes for slice_ in reading.mig))
+    unsized = any(process.used_bytes is None for listed in lists for process in listed or ())
     if unsized or reading.hidden_processes:
         return "a process is listed and what it holds is not reported"
     return ""
@@ -209,8 +210,14 @@ def _unjudged(host: Host) -> HostVerdict:
 
 
 def judge_fleet(fleet: Fleet, scope: Scope | None = None) -> FleetVerdict:
-    """Judge all hosts; no host at all is UNKNOWN. Raises as `judge_host` does."""
-    hosts = tuple(judge_host(host, scope) for host in fleet.hosts)
+    """Judge the hosts in scope; no host at all is UNKNOWN.
+
+    Raises UsageError for a scope that names an unknown host, or as `judge_host` does.
+    """
+    if scope is not None:
+        scope.check_hosts(tuple(host.name for host in fleet.hosts))
+    chosen = (host for host in fleet.hosts if scope is None or scope.concerns(host.name))
+    hosts = tuple(judge_host(host, scope) for host in chosen)
     return FleetVerdict(
         hosts=hosts,
         verdict=_joint_verdict(tuple(host.verdict for host in hosts)),
