@@ -75,7 +75,7 @@ class SmiStream:
         match = _BOOT_ID.fullmatch(boot_id.strip())
         self._session.boot_id = match[0] if match else None
         self._session.names(names)
-        self._events = self._session.again(self._clock())
+        self._events = self._session.greet(self._clock())
         self._tasks = [
             asyncio.create_task(self._until_end(self._watch)),
             asyncio.create_task(self._until_end(self._ask_slowly)),
@@ -121,7 +121,7 @@ class SmiStream:
     def _change_rate(self, interval: object) -> str:
         if not isinstance(interval, int | float) or not LEAST_INTERVAL_S <= interval <= 3600:
             return "the interval is no number of seconds that nvidia-smi can keep"
-        self._session.interval_s = float(interval)
+        self._session.pace(float(interval))
         self._restart()
         return ""
 

@@ -245,7 +245,10 @@ async def test_commands(machine: Machine) -> None:
     acks = {event.id: event.is_ok for event in viewer.seen if isinstance(event, Ack)}
     assert acks == {1: True, 2: True, 3: False, 4: False, 5: True}
     assert any(isinstance(event, Bye) for event in viewer.seen)
-    assert isinstance(viewer.seen[0], Hello)
+    hellos = [event for event in viewer.seen if isinstance(event, Hello)]
+    assert viewer.seen[0] is hellos[0]
+    assert [hello.seq == 0 for hello in hellos] == [True] + [False] * (len(hellos) - 1)
+    assert hellos[-1].interval_s == 0.2
     await viewer.stream.close()
     assert machine.living() == []
 
