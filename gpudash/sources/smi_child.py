@@ -17,8 +17,8 @@ from gpudash.core.smi.commands import ELSEWHERE, PROGRAM
 
 MAX_OUTPUT_BYTES = 8 << 20
 MAX_LINE_BYTES = 64 * 1024
-TIMED_OUT = 124
-"""Exit code of a child that was not waited for any longer, as of timeout(1)."""
+GAVE_UP = 124
+"""Exit code of a child that took too long, as of timeout(1), or said too much."""
 NOT_FOUND = 127
 _GRACE_S = 0.5
 
@@ -66,6 +66,7 @@ class Runner:
         self.program = program
         self._prefix = argv_prefix
         self._abandoned: list[asyncio.subprocess.Process] = []
+        self._endings: set[asyncio.Task[None]] = set()
 
     def argv(self, arguments: tuple[str, ...]) -> tuple[str, ...]:
         """Return the whole command line of one call of nvidia-smi."""
@@ -86,7 +87,7 @@ class Runner:
     async def run(self, argv: tuple[str, ...], limit_s: float) -> Finished:
         """Run one command to its end; a program that isn't there is exit code 127."""
         if self.is_stuck:
-            return Finished(stdout="", stderr="an earlier call still hangs", exit_code=TIMED_OUT)
+            return Finished(stdout="", stderr="an earlier call still hangs", exit_code=GAVE_UP)
         try:
             child = await self._start(argv, stderr=asyncio.subprocess.PIPE)
         except OSError as error:
@@ -94,8 +95,8 @@ class Runner:
             return Finished(stdout="", stderr=str(error), exit_code=code)
         assert child.stdout is not None
         assert child.stderr is not None
-        out, err = _Bounded(child.stdout), _Bounded(child.stderr)
-        exit_code = TIMED_OUT
+        out, err = _Bounded(child.stdout, child), _Bounded(child.stderr, child)
+        exit_code = GAVE_UP
         try:
             async with asyncio.timeout(limit_s):
                 await asyncio.gather(out.read(), err.read())
@@ -127,16 +128,30 @@ class Runner:
         return bool(self._abandoned)
 
     async def end(self, child: asyncio.subprocess.Process) -> None:
-        """End a child by its pid: SIGTERM, then SIGKILL; one that stays is abandoned."""
+        """End a child by its pid: SIGTERM, then SIGKILL; one that stays is abandoned.
+
+        It is carried to its end even when the caller is cancelled.
+        """
+        if child.returncode is not None:
+            return
+        task = asyncio.create_task(self._end(child))
+        self._endings.add(task)
+        task.add_done_callback(self._endings.discard)
+        await asyncio.shield(task)
+
+    async def close(self) -> None:
+        """Wait until all children were ended or abandoned: at most twice the grace."""
+        await asyncio.gather(*self._endings, return_exceptions=True)
+
+    async def _end(self, child: asyncio.subprocess.Process) -> None:
         for signal in (child.terminate, child.kill):
-            if child.returncode is not None:
-                return
             with contextlib.suppress(ProcessLookupError):
                 signal()
             with contextlib.suppress(TimeoutError):
                 await asyncio.wait_for(_drained(child), _GRACE_S)
-        if child.returncode is None:
-            self._abandoned.append(child)
+            if child.returncode is not None:
+                return
+        self._abandoned.append(child)
 
 
 async def _drained(child: asyncio.subprocess.Process) -> None:
@@ -149,10 +164,11 @@ async def _drained(child: asyncio.subprocess.Process) -> None:
 
 
 class _Bounded:
-    """The first bytes of a stream."""
+    """The first bytes of a stream; a child that says more is killed."""
 
-    def __init__(self, stream: asyncio.StreamReader) -> None:
+    def __init__(self, stream: asyncio.StreamReader, child: asyncio.subprocess.Process) -> None:
         self._stream = stream
+        self._child = child
         self._parts: list[bytes] = []
         self._size = 0
 
@@ -168,3 +184,6 @@ class _Bounded:
         while not self.is_full and (data := await self._stream.read(MAX_LINE_BYTES)):
             self._parts.append(data)
             self._size += len(data)
+        if self.is_full:
+            with contextlib.suppress(ProcessLookupError):
+                self._child.kill()

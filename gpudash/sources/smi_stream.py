@@ -27,9 +27,9 @@ from gpudash.core.smi.commands import (
 from gpudash.core.smi.session import Session
 from gpudash.sources.base import SourceError
 from gpudash.sources.smi_child import (
+    GAVE_UP,
     MAX_LINE_BYTES,
     NOT_FOUND,
-    TIMED_OUT,
     LineBuffer,
     Runner,
 )
@@ -75,7 +75,7 @@ class SmiStream:
         match = _BOOT_ID.fullmatch(boot_id.strip())
         self._session.boot_id = match[0] if match else None
         self._session.names(names)
-        self._events = self._session.again(self._clock())
+        self._events = self._session.greet(self._clock())
         self._tasks = [
             asyncio.create_task(self._until_end(self._watch)),
             asyncio.create_task(self._until_end(self._ask_slowly)),
@@ -121,7 +121,7 @@ class SmiStream:
     def _change_rate(self, interval: object) -> str:
         if not isinstance(interval, int | float) or not LEAST_INTERVAL_S <= interval <= 3600:
             return "the interval is no number of seconds that nvidia-smi can keep"
-        self._session.interval_s = float(interval)
+        self._session.pace(float(interval))
         self._restart()
         return ""
 
@@ -135,6 +135,7 @@ class SmiStream:
         self._finish(_ENDED)
         with contextlib.suppress(asyncio.CancelledError):
             await asyncio.gather(*self._tasks, return_exceptions=True)
+        await self._runner.close()
 
     def _finish(self, problem: Problem) -> None:
         if self._end is None:
@@ -248,6 +249,6 @@ def _without_path(problem: Problem, exit_code: int) -> Problem:
     """Keep the advice of a missing program; say of a call that hangs that the driver does."""
     if exit_code == NOT_FOUND:
         return endings.NO_PROGRAM
-    if exit_code == TIMED_OUT:
+    if exit_code == GAVE_UP:
         return replace(problem, title="driver hangs")
     return problem

@@ -13,6 +13,7 @@ from gpudash.core.events import Hello
 from gpudash.core.model import GpuInfo, HostFacts
 from gpudash.core.smi.processes import ProcessRow
 from gpudash.core.smi.rows import GpuRow, Line
+from gpudash.core.smi.table import unsupported_words
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -185,6 +186,7 @@ def hellos(roster: Roster, driver: str | None = None) -> list[Hello]:
         boot_id=None,
         uid=None,
         pid_namespace=None,
+        unsupported=unsupported_words(driver or roster.driver),
     )
     whole = (*roster.present, *roster.missing)
     rosters = [whole, roster.present] if roster.missing else [whole]

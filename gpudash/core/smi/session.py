@@ -26,7 +26,7 @@ from gpudash.core.smi.overlay import Overlay
 from gpudash.core.smi.processes import place_processes
 from gpudash.core.smi.roster import Expected, find_roster, info_of
 from gpudash.core.smi.rows import FatalLine, GpuRow, Noise, parse_gpu_line
-from gpudash.core.smi.table import may_round_down
+from gpudash.core.smi.table import unsupported_words
 from gpudash.core.smi.text import gpu_lines, process_rows
 from gpudash.core.smi.ticks import Tick, TickReader
 
@@ -67,6 +67,7 @@ class Session:
         self._seq = 0
         self._noise = 0
         self._owes_hello = True
+        self._is_new = True
 
     @property
     def live_fields(self) -> tuple[str, ...]:
@@ -98,6 +99,11 @@ class Session:
         self._owes_hello = True
         return True
 
+    def pace(self, interval_s: float) -> None:
+        """Take another interval, in seconds; it holds from the next loop on."""
+        self.interval_s = interval_s
+        self._owes_hello = True
+
     def give_up_loop(self) -> None:
         """Note that ticks come from single queries, because the loop fails on this host."""
         self._has_no_loop = True
@@ -123,9 +129,9 @@ class Session:
         self.wants_restart = False
         return self._events([last], now_s)
 
-    def again(self, now_s: float) -> list[Event]:
-        """Return hello and the newest tick anew, with all that was learned beside it."""
-        self._owes_hello = True
+    def greet(self, now_s: float) -> list[Event]:
+        """Return the session's first hello and its newest tick, with all that was learned since."""
+        self._owes_hello = self._is_new = True
         return self._events([self._tick], now_s)
 
     def line(self, line: str, now_s: float) -> list[Event]:
@@ -172,6 +178,7 @@ class Session:
 
     def _hello(self, now_s: float) -> Hello:
         self._owes_hello = False
+        seq, self._is_new = 0 if self._is_new else self._seq, False
         facts = HostFacts(
             protocol=1,
             source="nvidia-smi",
@@ -184,7 +191,7 @@ class Session:
             unsupported=self._unsupported(),
         )
         return Hello(
-            seq=self._seq,
+            seq=seq,
             host_monotonic_s=now_s,
             facts=facts,
             roster=self._roster,
@@ -192,10 +199,10 @@ class Session:
         )
 
     def _unsupported(self) -> tuple[str, ...]:
-        words = ["graphics processes, unless a GPU is divided"]
-        if may_round_down(self._driver):
-            driver = f"driver {self._driver}" if self._driver else "this driver"
-            words.append(f"memory below 1 MiB: {driver} may round it down to 0 MiB")
+        words = [
+            "graphics processes, unless a GPU is divided",
+            *unsupported_words(self._driver),
+        ]
         if self._has_no_loop:
             words.append("more than one reading a second: nvidia-smi's loop fails here")
         words += [_FIELD_WORDS[field] for field in sorted(self._left_out) if field in _FIELD_WORDS]

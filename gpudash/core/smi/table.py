@@ -37,6 +37,18 @@ def may_round_down(driver: str | None) -> bool:
     return version is None or version[0] < 565
 
 
+def unsupported_words(driver: str | None) -> tuple[str, ...]:
+    """Return what MiB can't tell, for `HostFacts.unsupported`.
+
+    A floored 0 is still called zero: the smallest piece that a process can hold, a context, is
+    far above 1 MiB. It is said nevertheless, because NVML's bytes would know.
+    """
+    if not may_round_down(driver):
+        return ()
+    who = f"driver {driver}" if driver else "an unknown driver"
+    return (f"memory below 1 MiB: {who} may round it down to 0 MiB",)
+
+
 def smi_format(gpus: Iterable[Gpu], driver: str | None = None) -> str:
     """Return what `--query-gpu=index,memory.used,memory.total --format=csv,noheader` prints.
 
