@@ -43,7 +43,12 @@ async def shoot(
             await pilot.press(key)
         app.repaint()
         await pilot.pause()
-        path.write_text(app.export_screenshot(title="gpudash"))
+        path.write_text(framed(app.export_screenshot(title=""), app.theme_variables["background"]))
+
+
+def framed(svg: str, background: str) -> str:
+    """Give the window the theme's own background: hair lines between cells would show another."""
+    return svg.replace('fill="#292929"', f'fill="{background}"', 1)
 
 
 def to_png(path: Path) -> None:

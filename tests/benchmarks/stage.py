@@ -18,7 +18,7 @@ from typing import Self
 import gpudash
 from tests.fake_driver import MIB, FakeDriver, Holder, Process
 
-_LEFT_OUT = ("PYTHONPATH", "PYTHONDONTWRITEBYTECODE", "PYTHONPROFILEIMPORTTIME")
+_LEFT_OUT = ("PYTHONDONTWRITEBYTECODE", "PYTHONPROFILEIMPORTTIME")
 """Nobody measures what compiling the package at every start takes."""
 
 _ROOT = Path(gpudash.__file__).resolve().parent.parent
@@ -44,8 +44,10 @@ def console_script() -> Path | None:
 def base_env(folder: Path) -> dict[str, str]:
     """Return an environment with folders of its own, for gpudash and its peers alike."""
     env = {key: value for key, value in os.environ.items() if key not in _LEFT_OUT}
-    if not _IS_INSTALLED:
-        env["PYTHONPATH"] = str(_ROOT)
+    # What the user's own path adds stays: dependencies may live there.
+    before = [] if _IS_INSTALLED else [str(_ROOT)]
+    inherited = [part for part in os.environ.get("PYTHONPATH", "").split(os.pathsep) if part]
+    env["PYTHONPATH"] = os.pathsep.join([*before, *inherited])
     for name in ("CACHE", "CONFIG", "STATE", "DATA"):
         env[f"XDG_{name}_HOME"] = str(folder / name.lower())
     return env
