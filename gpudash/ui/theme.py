@@ -7,8 +7,10 @@ file costs only itself.
 from __future__ import annotations
 
 import re
-from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 VARIABLES = tuple(
     """
@@ -179,6 +181,8 @@ def _nearest(word: str, known: tuple[str, ...]) -> str:
 
 def theme_folder() -> Path:
     """Return where the shipped themes are: in the installed package, else in the checkout."""
+    from pathlib import Path
+
     package = Path(__file__).resolve().parent.parent
     installed = package / "themes"
     return installed if installed.is_dir() else package.parent / "themes"

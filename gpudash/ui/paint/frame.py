@@ -7,9 +7,7 @@ from typing import NamedTuple
 from gpudash.core.families import Holder
 from gpudash.core.model import Fleet, Link
 from gpudash.core.verify import judge_fleet
-from gpudash.ui.paint import welcome
 from gpudash.ui.paint.banner import banner_rows
-from gpudash.ui.paint.cell import CellPane
 from gpudash.ui.paint.events import events_rows
 from gpudash.ui.paint.footer import footer_row
 from gpudash.ui.paint.glyphs import UNICODE, Glyphs
@@ -114,6 +112,9 @@ def frame_rows(view: FrameView, width: int, height: int) -> tuple[Row, ...]:
         rows += _events(view, layout, width)
         keys = view.keys
     else:
+        # Seldom needed, and every import delays the first frame.
+        from gpudash.ui.paint import welcome
+
         room = height - len(rows) - layout.footer
         rows += welcome.welcome_rows(width, room, glyphs)
         keys = welcome.KEYS
@@ -128,6 +129,8 @@ def frame_rows(view: FrameView, width: int, height: int) -> tuple[Row, ...]:
 def _hosts(views: tuple[HostView, ...], layout: Layout, width: int, glyphs: Glyphs) -> list[Row]:
     rows: list[Row] = []
     if layout.density is Density.CELL:
+        from gpudash.ui.paint.cell import CellPane
+
         rows += CellPane(views, width, glyphs).rows()
     for view in views if layout.density is not Density.CELL else ():
         if len(rows) >= layout.hosts:
