@@ -118,6 +118,16 @@ PICTURES: dict[str, tuple[Callable[[], FrameView], int, int, str]] = {
     "odd_40": (lambda: frame(fleets.lettered(fleets.odd_host()), word=""), 40, 14, "gpudash-dark"),
     "container_120": (lambda: frame(fleets.container()), 120, 30, "gpudash-dark"),
     "many_120": (lambda: frame(fleets.many(), word="NOT CLEAR"), 120, 45, "gpudash-dark"),
+    "paused_120": (
+        lambda: frame(fleets.paused(), word="PAUSED", ago_s=12),
+        120,
+        40,
+        "gpudash-dark",
+    ),
+    "down_120": (lambda: frame(fleets.down(), word="UNKNOWN", ago_s=95), 120, 40, "gpudash-dark"),
+    "connecting_120": (lambda: frame(fleets.connecting(), word=""), 120, 24, "gpudash-dark"),
+    "down_40": (lambda: frame(fleets.down(), word="UNKNOWN", ago_s=95), 40, 24, "gpudash-dark"),
+    "errors_40": (lambda: frame(fleets.errors(), word=""), 40, 10, "gpudash-dark"),
     "none_80": (lambda: frame(Fleet()), 80, 24, "gpudash-dark"),
     "none_40": (lambda: frame(Fleet()), 40, 10, "gpudash-dark"),
 }
