@@ -57,10 +57,13 @@ def host_views(
     """Return one view for each host."""
     past = view.utilisation_of or {}
     hosts = view.fleet.hosts
+    by_host: dict[str, list[Holder]] = {}
+    for one in found:
+        by_host.setdefault(one.key[0], []).append(one)
     return tuple(
         HostView(
             host=host,
-            holders=tuple(one for one in found if one.key[0] == host.name),
+            holders=tuple(by_host.get(host.name, ())),
             utilisation=past.get(host.name, no_history),
             now_s=view.now_s,
             wall_of=view.wall_of,
