@@ -25,8 +25,6 @@ KEYS: Keys = (
     ("r", "reconnect"),
     ("p", "pause"),
     ("e", "errors"),
-    ("d", "density"),
-    ("t", "theme"),
     ("?", "help"),
     ("q", "quit"),
 )
@@ -134,8 +132,9 @@ def _hosts(views: tuple[HostView, ...], layout: Layout, width: int, glyphs: Glyp
     if layout.density is Density.CELL:
         from gpudash.ui.paint.cell import CellPane
 
-        rows += CellPane(views, width, glyphs).rows()
-    for view in views if layout.density is not Density.CELL else ():
+        pane = CellPane(views, width, glyphs)
+        return [pane.row(y) for y in range(min(layout.hosts, pane.height))]
+    for view in views:
         if len(rows) >= layout.hosts:
             break
         rows += HostPane(view, width).rows()
