@@ -1,0 +1,1 @@
+"""The command line: arguments in, one writer of stdout, one of stderr, an exit code out."""

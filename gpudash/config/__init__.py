@@ -1,0 +1,1 @@
+"""Folders and, later, the configuration file."""

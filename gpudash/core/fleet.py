@@ -7,7 +7,6 @@ the last values in place and takes away the link's LIVE, which is what a verdict
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import assert_never
 
 from gpudash.core import nvml
 from gpudash.core.events import (
@@ -25,11 +24,12 @@ from gpudash.core.events import (
 )
 from gpudash.core.families import listed_pids, relettered
 from gpudash.core.happenings import noticed
-from gpudash.core.model import Fleet, Gpu, GpuInfo, GpuState, Host, Link, Problem
+from gpudash.core.model import Fleet, Gpu, GpuInfo, GpuState, Host, HostFacts, Link, Problem
 from gpudash.core.readings import read_gpu
 from gpudash.core.units import plural
 
 HAPPENINGS = 200
+RELEASED = "paused, driver released"
 
 
 def new_fleet(names: tuple[str, ...], at_s: float) -> Fleet:
@@ -86,9 +86,11 @@ def step(host: Host, event: Event, at_s: float) -> Host:
             down = replace(host, problem=event.problem, retry=host.retry + 1, seq=-1)
             return _linked(down, Link.DOWN, at_s)
         case LinkPaused():
-            return _linked(replace(host, problem=None, seq=-1), Link.PAUSED, at_s)
+            return _paused(host, event, at_s)
         case _:
-            assert_never(event)
+            from typing import assert_never
+
+            return assert_never(event)
 
 
 def _linked(host: Host, link: Link, at_s: float) -> Host:
@@ -97,9 +99,20 @@ def _linked(host: Host, link: Link, at_s: float) -> Host:
     return replace(host, link=link, link_since_s=at_s)
 
 
+def _paused(host: Host, event: LinkPaused, at_s: float) -> Host:
+    problem = Problem(
+        title=RELEASED if event.is_released else "paused",
+        sentence="gpudash holds no driver handle on this host."
+        if event.is_released
+        else "Values stand still; in a moment the driver is released.",
+        advice="p goes on.",
+    )
+    return _linked(replace(host, problem=problem, seq=-1), Link.PAUSED, at_s)
+
+
 def _greeted(host: Host, hello: Hello, at_s: float) -> Host:
     old = host.facts
-    rebooted = old is not None and old.boot_id != hello.facts.boot_id
+    rebooted = old is not None and has_rebooted(old, hello.facts)
     host = replace(
         host,
         facts=hello.facts,
@@ -113,7 +126,13 @@ def _greeted(host: Host, hello: Hello, at_s: float) -> Host:
     )
     if not hello.roster:
         return _linked(replace(host, problem=_no_gpus()), Link.LIVE, at_s)
-    return host
+    # A new session has read nothing yet; a later hello only corrects the roster of this one.
+    return _linked(host, Link.CONNECTING, at_s) if hello.seq == 0 else host
+
+
+def has_rebooted(before: HostFacts, after: HostFacts) -> bool:
+    """Tell whether two greetings are of two boots; a source that can't tell says no."""
+    return None not in (before.boot_id, after.boot_id) and before.boot_id != after.boot_id
 
 
 def _no_gpus() -> Problem:
@@ -127,28 +146,36 @@ def _no_gpus() -> Problem:
 def _rostered(known: tuple[Gpu, ...], roster: tuple[GpuInfo, ...]) -> tuple[Gpu, ...]:
     """Join the new roster with what was known; who is not in it any more is MISSING.
 
-    A GPU that answers without its UUID is the one of the same bus id or index.
+    A GPU that answers without its UUID is the one of the same bus id or index; one that was
+    known only by its place has now got a name.
     """
-    remaining = {gpu.info.key: gpu for gpu in known}
+    before = {gpu.info.key: gpu for gpu in known}
+    named = {info.key for info in roster}
+    remaining = {key: gpu for key, gpu in before.items() if key not in named}
     gpus: list[Gpu] = []
     for info in roster:
-        old = remaining.pop(info.key, None)
-        if old is None and info.uuid is None:
-            old = _same_place(remaining, info)
-            if old is not None:
-                remaining.pop(old.info.key)
+        old = before.get(info.key) or _same_place(remaining, info)
+        if old is not None and old.info.key in remaining:
+            del remaining[old.info.key]
+            if info.uuid is None:
                 info = replace(old.info, index=info.index)
-        gpus.append(Gpu(info=info, reading=None, state=GpuState.UNREAD))
+        if old is None or old.state is GpuState.MISSING:
+            gpus.append(Gpu(info=info, reading=None, state=GpuState.UNREAD))
+        else:
+            # What is old stays in view until the next tick; without a LIVE link it proves nothing.
+            gpus.append(replace(old, info=info))
     gone = (Gpu(info=gpu.info, reading=None, state=GpuState.MISSING) for gpu in remaining.values())
     return (*gpus, *gone)
 
 
 def _same_place(known: dict[str, Gpu], info: GpuInfo) -> Gpu | None:
-    for gpu in known.values():
+    """Return who stood in this place, unless both have a name: then they are two."""
+    nameless = [gpu for gpu in known.values() if None in (info.uuid, gpu.info.uuid)]
+    for gpu in nameless:
         if info.bus_id is not None and gpu.info.bus_id == info.bus_id:
             return gpu
-    for gpu in known.values():
-        if info.bus_id is None and gpu.info.index == info.index:
+    for gpu in nameless:
+        if None in (info.bus_id, gpu.info.bus_id) and gpu.info.index == info.index:
             return gpu
     return None
 
@@ -203,7 +230,8 @@ def _faulted(host: Host, fault: Fault, at_s: float) -> Host:
         return _linked(replace(host, problem=problem), Link.HUNG, at_s)
     if not fault.is_fatal:
         return host
-    return _linked(replace(host, problem=problem_of(fault)), Link.DOWN, at_s)
+    failed = replace(host, problem=problem_of(fault), retry=host.retry + 1, seq=-1)
+    return _linked(failed, Link.DOWN, at_s)
 
 
 def _hangs(fault: Fault) -> Problem:
@@ -228,7 +256,7 @@ def problem_of(fault: Fault) -> Problem:
         advice=known.advice,
         detail=f"{fault.call} returned {known.name} ({code}). {fault.text}".strip(),
         code=code,
-        is_no_driver=code in (nvml.LIBRARY_NOT_FOUND, nvml.DRIVER_NOT_LOADED),
+        is_no_driver=code == nvml.LIBRARY_NOT_FOUND,
     )
 
 

@@ -86,7 +86,7 @@ def _module_label(module: str, rest: tuple[str, ...]) -> Label:
         name = _MODULES[module]
         detail = "ipykernel" if name == "notebook" else _inner_script(rest)
         return Label(name=name, detail=detail)
-    return Label(name=module.split(".", 1)[0], detail=_serving_detail(rest))
+    return Label(name=module.split(".", 1)[0], detail=_serving_detail((module, *rest)))
 
 
 def _script_label(script: str, rest: tuple[str, ...]) -> Label:
@@ -95,7 +95,7 @@ def _script_label(script: str, rest: tuple[str, ...]) -> Label:
         return Label(name=name, detail=_inner_script(rest))
     if name.startswith("ipykernel_launcher"):
         return Label(name="notebook", detail="ipykernel")
-    return Label(name=name, detail=_serving_detail(rest))
+    return Label(name=name, detail=_serving_detail((script, *rest)))
 
 
 def _inner_script(rest: tuple[str, ...]) -> str:

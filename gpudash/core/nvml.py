@@ -62,7 +62,7 @@ _MEANINGS = {
     11: Meaning(name="IRQ_ISSUE", words="the driver reports an interrupt problem"),
     12: Meaning(
         name="LIBRARY_NOT_FOUND",
-        words="libnvidia-ml.so.1 was not found: no NVIDIA driver is installed here",
+        words="no NVIDIA driver is installed here: libnvidia-ml.so.1 was not found",
         advice="Install the NVIDIA driver; in a container, start it with --gpus all.",
     ),
     13: Meaning(

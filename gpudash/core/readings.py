@@ -15,6 +15,11 @@ from gpudash.core.model import Gpu, GpuInfo, GpuProcess, GpuReading, GpuState, K
 PID_MAX = 4_194_304
 """PID_MAX_LIMIT of a 64-bit Linux kernel."""
 
+NOT_AVAILABLE_U32 = 0xFFFF_FFFF
+"""NVML_VALUE_NOT_AVAILABLE as an unsigned 32-bit number."""
+PSTATE_MAX = 15
+"""NVML_PSTATE_UNKNOWN is 32 (nvml.h)."""
+
 _DRIVER = re.compile(r"(\d+)\.(\d+)(?:\.(\d+))?")
 
 
@@ -57,9 +62,10 @@ def merge_processes(
 def trusted(reading: GpuReading, info: GpuInfo, driver: str | None) -> GpuReading:
     """Return the reading without what can't be true; never adds anything.
 
-    Used memory above the total and a process list with impossible pids or sums are dropped:
-    they become unknown.
+    Used memory above the total, a process list with impossible pids or sums and NVML's own
+    words for "unknown" are dropped: they become None.
     """
+    reading = _without_sentinels(reading)
     used = reading.used_bytes
     if used is not None and info.total_bytes and used > info.total_bytes:
         reading = replace(reading, used_bytes=None)
@@ -67,6 +73,23 @@ def trusted(reading: GpuReading, info: GpuInfo, driver: str | None) -> GpuReadin
     if processes and not _is_plausible(processes, info, driver):
         reading = replace(reading, processes=None)
     return reading
+
+
+def _without_sentinels(reading: GpuReading) -> GpuReading:
+    if reading.pstate is not None and reading.pstate > PSTATE_MAX:
+        reading = replace(reading, pstate=None)
+    if NOT_AVAILABLE_U32 not in (reading.power_mw, reading.temperature_c, reading.sm_clock_mhz):
+        return reading
+    return replace(
+        reading,
+        power_mw=_available(reading.power_mw),
+        temperature_c=_available(reading.temperature_c),
+        sm_clock_mhz=_available(reading.sm_clock_mhz),
+    )
+
+
+def _available(value: int | None) -> int | None:
+    return None if value == NOT_AVAILABLE_U32 else value
 
 
 def _is_plausible(processes: tuple[GpuProcess, ...], info: GpuInfo, driver: str | None) -> bool:

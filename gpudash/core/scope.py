@@ -46,6 +46,19 @@ class Scope:
 
     items: tuple[ScopeItem, ...]
 
+    def concerns(self, host: str) -> bool:
+        """Tell whether any word is about this host."""
+        return any(item.host in (None, host) for item in self.items)
+
+    def check_hosts(self, names: tuple[str, ...]) -> None:
+        """Raise UsageError when a word names a host that is none of these."""
+        for item in self.items:
+            if item.host is not None and item.host not in names:
+                raise UsageError(
+                    f"--gpu {item.host}:{item.text}: no host of that name is read here",
+                    hint=f"Hosts: {', '.join(names[:16])}",
+                )
+
     def select(self, host: str, gpus: tuple[Gpu, ...]) -> tuple[Gpu, ...]:
         """Return the GPUs of this host in scope, in roster order.
 

@@ -94,7 +94,7 @@ def judge_gpu(gpu: Gpu) -> GpuVerdict:
     reading = gpu.reading
     used = reading.used_bytes if reading else None
     listed = listed_bytes(reading) if reading else 0
-    held = bool(used) or listed > 0
+    held = bool(used) or listed > 0 or (used is None and _is_anybody_listed(reading))
     if gpu.state is not GpuState.READ or reading is None:
         is_reset = gpu.state is GpuState.NEEDS_RESET
         return GpuVerdict(
@@ -112,13 +112,13 @@ def judge_gpu(gpu: Gpu) -> GpuVerdict:
             is_certainly_held=True,
             reason=f"{format_memory(used or listed)} held",
         )
-    if any(process.used_bytes is None for process in reading.processes or ()):
+    if why := _why_zero_is_open(reading):
         return GpuVerdict(
             gpu=gpu,
             verdict=Verdict.UNKNOWN,
             exit_code=ExitCode.UNKNOWN,
             is_certainly_held=False,
-            reason="a process is listed and what it holds is not reported",
+            reason=why,
         )
     return GpuVerdict(
         gpu=gpu,
@@ -128,6 +128,21 @@ def judge_gpu(gpu: Gpu) -> GpuVerdict:
         reason="",
         note="utilisation reads 100 % with nothing held" if reading.utilisation_pct == 100 else "",
     )
+
+
+def _is_anybody_listed(reading: GpuReading | None) -> bool:
+    """Tell whether a process is listed at all: whoever is listed has a context, which costs."""
+    return reading is not None and (bool(reading.processes) or reading.hidden_processes > 0)
+
+
+def _why_zero_is_open(reading: GpuReading) -> str:
+    if reading.doubt:
+        return reading.doubt
+    lists = (reading.processes, *(slice_.processes for slice_ in reading.mig))
+    unsized = any(process.used_bytes is None for listed in lists for process in listed or ())
+    if unsized or reading.hidden_processes:
+        return "a process is listed and what it holds is not reported"
+    return ""
 
 
 def _unproven_reason(gpu: Gpu) -> str:
@@ -195,8 +210,14 @@ def _unjudged(host: Host) -> HostVerdict:
 
 
 def judge_fleet(fleet: Fleet, scope: Scope | None = None) -> FleetVerdict:
-    """Judge all hosts; no host at all is UNKNOWN. Raises as `judge_host` does."""
-    hosts = tuple(judge_host(host, scope) for host in fleet.hosts)
+    """Judge the hosts in scope; no host at all is UNKNOWN.
+
+    Raises UsageError for a scope that names an unknown host, or as `judge_host` does.
+    """
+    if scope is not None:
+        scope.check_hosts(tuple(host.name for host in fleet.hosts))
+    chosen = (host for host in fleet.hosts if scope is None or scope.concerns(host.name))
+    hosts = tuple(judge_host(host, scope) for host in chosen)
     return FleetVerdict(
         hosts=hosts,
         verdict=_joint_verdict(tuple(host.verdict for host in hosts)),

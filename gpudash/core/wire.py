@@ -8,7 +8,6 @@ token is noise (banners, MOTD) and is dropped.
 from __future__ import annotations
 
 import json
-from typing import Any
 
 from gpudash.core import nvml
 from gpudash.core.events import Ack, Bye, Fault, Garbled, Hello, ProbeEvent, Sample
@@ -24,10 +23,17 @@ from gpudash.core.model import (
 )
 from gpudash.core.readings import merge_processes
 
+TYPE_CHECKING = False  # typing takes 5 ms to import, and `check` needs nothing else of it
+if TYPE_CHECKING:
+    from typing import Any
+
 PROTOCOL = 1
 MAX_LINE_BYTES = 64 * 1024
 MAX_NOISE_BYTES = 1 << 20
 """So much may come before the token; a host that sends more is given up."""
+
+MAX_INTERVAL_S = 3600.0
+"""A longer one would hide for hours that a stream went silent."""
 
 READING_FIELDS = (
     "used",
@@ -86,10 +92,13 @@ class LineDecoder:
             event = self._line(line)
             if event is not None:
                 events.append(event)
-        if len(rest) > MAX_LINE_BYTES:
-            if not self._is_skipping and self._is_open:
+        if not self._is_open:
+            # Only the end of a line of noise can be the token.
+            self._noise += max(0, len(rest) - len(self._token) - 1)
+            rest = rest[-len(self._token) - 1 :]
+        elif len(rest) > MAX_LINE_BYTES:
+            if not self._is_skipping:
                 events.append(_garbled("a line is longer than 64 KiB", rest))
-            self._noise += 0 if self._is_open else len(rest)
             self._is_skipping = True
             rest = b""
         self._rest = rest
@@ -97,7 +106,7 @@ class LineDecoder:
 
     def _line(self, line: bytes) -> ProbeEvent | None:
         if not self._is_open:
-            if line.rstrip(b"\r").endswith(self._token):
+            if line.removesuffix(b"\r").endswith(self._token):
                 self._is_open = True
             else:
                 self._noise += len(line) + 1
@@ -149,13 +158,13 @@ def _list(value: object, what: str) -> list[Any]:
 
 
 def _int(value: object, what: str, *, least: int = 0) -> int:
-    if type(value) is not int or value < least:
+    if type(value) is not int or not least <= value <= nvml.NOT_AVAILABLE_U64:
         raise _Invalid(f"{what} is not a whole number")
     return value
 
 
-def _number(value: object, what: str) -> float:
-    if type(value) not in (int, float) or not 0 <= value < 1e15:  # type: ignore[operator]
+def _number(value: object, what: str, *, most: float = 1e15) -> float:
+    if type(value) not in (int, float) or not 0 <= value <= most:  # type: ignore[operator]
         raise _Invalid(f"{what} is not a number")
     return float(value)  # type: ignore[arg-type]
 
@@ -163,7 +172,8 @@ def _number(value: object, what: str) -> float:
 def _text(value: object, what: str) -> str:
     if not isinstance(value, str):
         raise _Invalid(f"{what} is not a text")
-    return value
+    # JSON can spell half a character; nothing could print it.
+    return value if value.isascii() else value.encode("utf-8", "replace").decode()
 
 
 def _maybe_text(value: object, what: str) -> str | None:
@@ -172,6 +182,12 @@ def _maybe_text(value: object, what: str) -> str | None:
 
 def _maybe_int(value: object, what: str) -> int | None:
     return None if value is None else _int(value, what)
+
+
+def _maybe_bytes(value: object, what: str) -> int | None:
+    """Return an amount; NVML's "not available" is none."""
+    number = _maybe_int(value, what)
+    return None if number == nvml.NOT_AVAILABLE_U64 else number
 
 
 # -- sample ------------------------------------------------------------------------------------
@@ -222,7 +238,7 @@ def _reading(item: object) -> GpuReading:
 
 
 def _value(value: object, what: str) -> int | None:
-    if isinstance(value, dict):
+    if _code_of(value) is not None:
         return None
     number = _int(value, what)
     return None if number == nvml.NOT_AVAILABLE_U64 else number
@@ -258,7 +274,7 @@ def _mig(value: object) -> MigReading:
         uuid=_maybe_text(entry.get("uuid"), "uuid"),
         profile=_maybe_text(entry.get("profile"), "profile"),
         used_bytes=_value(used, "used"),
-        total_bytes=_maybe_int(entry.get("total"), "total"),
+        total_bytes=_maybe_bytes(entry.get("total"), "total"),
         fault_code=_code_of(used),
         processes=_processes(entry.get("procs")),
     )
@@ -275,7 +291,7 @@ def _hello(line: dict[str, Any]) -> Hello:
     return Hello(
         seq=_int(line.get("seq"), "seq"),
         host_monotonic_s=_number(line.get("mono"), "mono"),
-        interval_s=_number(line.get("interval"), "interval"),
+        interval_s=_number(line.get("interval"), "interval", most=MAX_INTERVAL_S),
         roster=tuple(_info(entry) for entry in _list(line.get("roster"), "roster")),
         facts=HostFacts(
             protocol=protocol,
@@ -299,9 +315,9 @@ def _info(value: object) -> GpuInfo:
         uuid=_maybe_text(entry.get("uuid"), "uuid"),
         bus_id=_maybe_text(entry.get("bus"), "bus"),
         name=_maybe_text(entry.get("name"), "name"),
-        total_bytes=_maybe_int(entry.get("total"), "total"),
-        reserved_bytes=_maybe_int(entry.get("reserved"), "reserved"),
-        power_limit_mw=_maybe_int(entry.get("limit"), "limit"),
+        total_bytes=_maybe_bytes(entry.get("total"), "total"),
+        reserved_bytes=_maybe_bytes(entry.get("reserved"), "reserved"),
+        power_limit_mw=_maybe_bytes(entry.get("limit"), "limit"),
         is_mig=entry.get("mig") is True,
     )
 

@@ -1,0 +1,1 @@
+"""What runs over time: one task per host, the clock, later cleaning and recording."""

@@ -6,7 +6,8 @@ from dataclasses import replace
 
 import pytest
 
-from gpudash.core.model import Fleet, GpuState, Host, Link
+from gpudash.core.fleet import RELEASED
+from gpudash.core.model import Fleet, GpuState, Host, Link, Problem
 from gpudash.core.verify import judge_fleet
 from gpudash.ui.paint.banner import BADGE, banner_rows
 from gpudash.ui.paint.glyphs import ASCII, UNICODE
@@ -28,6 +29,11 @@ def with_gpu(**changes: object) -> Fleet:
 
 def paused() -> Fleet:
     return fleets.lettered(replace(fleets.busy_host(), link=Link.PAUSED))
+
+
+def released() -> Fleet:
+    host = replace(fleets.busy_host(), link=Link.PAUSED)
+    return fleets.lettered(replace(host, problem=Problem(title=RELEASED, sentence="")))
 
 
 def unasked() -> Fleet:
@@ -55,7 +61,8 @@ CASES = {
         "unknown",
         ["connecting to 3 hosts"],
     ),
-    "paused": (paused(), "PAUSED", "unknown", ["driver released", "values below are old"]),
+    "paused": (paused(), "PAUSED", "unknown", ["values stand still", "values below are old"]),
+    "released": (released(), "PAUSED", "unknown", ["driver released", "values below are old"]),
     "not asked yet": (
         unasked(),
         "IN USE",

@@ -18,7 +18,7 @@ from gpudash.ui.paint.hostpane import HostPane
 from gpudash.ui.paint.layout import Layout, plan
 from gpudash.ui.paint.spans import Row, finished
 from gpudash.ui.paint.story import Keys, Stand, tell
-from gpudash.ui.paint.tally import all_holders, tally
+from gpudash.ui.paint.tally import Ledger, tally
 from gpudash.ui.paint.view import Density, HostView, Utilisation, WallClock, no_clock, no_history
 
 KEYS: Keys = (
@@ -92,39 +92,86 @@ def header_view(view: FrameView) -> HeaderView:
     )
 
 
-def frame_rows(view: FrameView, width: int, height: int) -> tuple[Row, ...]:
-    """Paint a screen: exactly `height` rows of `width` cells."""
+class Parts(NamedTuple):
+    """A screen in pieces, each as high as the layout says; a piece that is gone is empty."""
+
+    layout: Layout
+    header: tuple[Row, ...]
+    banner: tuple[Row, ...]
+    views: tuple[HostView, ...]
+    """Of the hosts; what paints them decides which rows are needed."""
+    welcome: tuple[Row, ...]
+    """In place of hosts, where there is nothing to watch."""
+    holders: tuple[Row, ...]
+    events: tuple[Row, ...]
+    footer: tuple[Row, ...]
+    word: str
+    """The banner's."""
+
+
+def compose(view: FrameView, width: int, height: int, ledger: Ledger | None = None) -> Parts:
+    """Paint everything but the hosts. A ledger that is kept saves counting what did not change."""
     fleet, glyphs = view.fleet, view.glyphs
-    found = all_holders(fleet)
+    ledger = ledger or Ledger()
+    found = ledger.all_holders(fleet)
     table = holder_table(fleet, found, view.now_s)
-    count = tally(fleet, found)
-    wanted = holders_height(table) if fleet.hosts else 0
-    layout = plan(width, height, fleet.hosts, holders_wanted=wanted, density=view.density)
+    count = ledger.tally(fleet)
+    is_welcome = is_nothing_to_watch(fleet)
+    hosts = () if is_welcome else fleet.hosts
+    wanted = holders_height(table) if hosts else 0
+    layout = plan(width, height, hosts, holders_wanted=wanted, density=view.density)
     head = header_view(view)
     story = tell(
-        judge_fleet(fleet), count, now_s=view.now_s, stand=view.stand, is_wide=width >= 100
+        judge_fleet(fleet),
+        tally(Fleet(), ()) if is_welcome else count,
+        now_s=view.now_s,
+        stand=view.stand,
+        is_wide=width >= 100,
     )
-    rows: list[Row] = [header_row(head, width, glyphs)] if layout.header else []
-    rows += banner_rows(story, width, glyphs, () if layout.header else notes(head))
-    if fleet.hosts:
-        rows += _hosts(host_views(view, found, layout.density), layout, width, glyphs)
-        panel = HoldersView(table, count, view.now_s, view.wall_of, glyphs)
-        rows += holders_rows(panel, width, layout.holders)
-        rows += _events(view, layout, width)
-        keys = view.keys
-    else:
+    room = height - layout.header - layout.banner - layout.footer
+    problem = fleet.hosts[0].problem if fleet.hosts else None
+    panel = HoldersView(table, count, view.now_s, view.wall_of, glyphs)
+    first: tuple[Row, ...] = ()
+    keys = view.keys
+    if is_welcome:
         # Seldom needed, and every import delays the first frame.
         from gpudash.ui.paint import welcome
 
-        room = height - len(rows) - layout.footer
-        rows += welcome.welcome_rows(width, room, glyphs)
+        first = welcome.welcome_rows(width, room, glyphs, problem)
         keys = welcome.KEYS
+    return Parts(
+        layout=layout,
+        header=(header_row(head, width, glyphs),) if layout.header else (),
+        banner=banner_rows(story, width, glyphs, () if layout.header else notes(head)),
+        views=() if is_welcome else host_views(view, found, layout.density),
+        welcome=first,
+        holders=holders_rows(panel, width, layout.holders) if layout.holders else (),
+        events=() if is_welcome else _events(view, layout, width),
+        footer=(footer_row(keys, width, glyphs),) if layout.footer else (),
+        word=story.word,
+    )
+
+
+def is_nothing_to_watch(fleet: Fleet) -> bool:
+    """Tell whether there is no host, or only a machine without any NVIDIA driver."""
+    return all(
+        host.link is Link.DOWN and host.problem is not None and host.problem.is_no_driver
+        for host in fleet.hosts
+    )
+
+
+def frame_rows(view: FrameView, width: int, height: int) -> tuple[Row, ...]:
+    """Paint a screen: exactly `height` rows of `width` cells."""
+    parts = compose(view, width, height)
+    layout = parts.layout
+    rows: list[Row] = [*parts.header, *parts.banner, *parts.welcome]
+    if parts.views:
+        rows += _hosts(parts.views, layout, width, view.glyphs)
+        rows += [*parts.holders, *parts.events]
     blank = height - layout.footer - len(rows)
-    rows += [finished((), width, glyphs)] * max(0, blank)
+    rows += [finished((), width, view.glyphs)] * max(0, blank)
     rows = rows[: height - layout.footer]
-    if layout.footer:
-        rows.append(footer_row(keys, width, glyphs))
-    return tuple(rows)
+    return (*rows, *parts.footer)
 
 
 def _hosts(views: tuple[HostView, ...], layout: Layout, width: int, glyphs: Glyphs) -> list[Row]:

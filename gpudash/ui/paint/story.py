@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from gpudash.core.fleet import RELEASED
 from gpudash.core.model import Link
 from gpudash.core.units import format_duration, format_memory, plural
 from gpudash.core.verify import FleetVerdict, Verdict
@@ -94,7 +95,7 @@ def tell(
     since = _since(word, stand, now_s)
     match word:
         case "PAUSED":
-            return _paused(since)
+            return _paused(count, since)
         case "NOT CLEAR":
             return _not_clear(count, since, now_s, is_wide=is_wide)
         case "UNKNOWN":
@@ -203,16 +204,19 @@ def _zero(count: Tally) -> Story:
     )
 
 
-def _paused(since: str) -> Story:
+def _paused(count: Tally, since: str) -> Story:
+    titles = {host.problem.title for host in count.hosts if host.problem}
+    is_released = titles == {RELEASED}
+    first = fact("driver released" if is_released else "values stand still", "text-strong b")
     return Story(
         tone="unknown",
         symbol="waiting",
         word="PAUSED",
         since=since.replace("seen", "for"),
-        headline=(fact("driver released", "text-strong b"), fact("values below are old")),
+        headline=(first, fact("values below are old")),
         second=(fact("nothing is read and nothing can be proven until you go on"),),
         keys=(RESUME,),
-        short=fact("driver released", "text-strong b"),
+        short=first,
     )
 
 

@@ -1,0 +1,82 @@
+"""`gpudash check`: one reading, one verdict, one exit code.
+
+The sampler starts before this module imports anything else of ours; see cli/main.py.
+"""
+
+from __future__ import annotations
+
+from gpudash.sources import oneshot
+
+TYPE_CHECKING = False  # typing takes 5 ms to import, and the sampler waits for it
+if TYPE_CHECKING:
+    import argparse
+
+    from gpudash.core.events import Event
+    from gpudash.core.model import Fleet
+
+
+def run(words: list[str]) -> int:
+    """Read this machine once, print the verdict, return its exit code."""
+    probe = _start_early(words)
+    try:
+        from gpudash.cli.commands import checked
+
+        plan = checked.parse(words)
+        if probe is None:
+            probe = _start()
+        # The driver's session closes while the verdict is printed.
+        return checked.report(_read(probe, plan), plan)
+    finally:
+        if probe is not None:
+            probe.end()
+
+
+def _start_early(words: list[str]) -> oneshot.Probe | None:
+    """Start the sampler at once unless the words want something else than a reading."""
+    if {"-h", "--help"} & set(words):
+        return None
+    return _start()
+
+
+def _start() -> oneshot.Probe:
+    try:
+        return oneshot.begin()
+    except OSError as error:
+        from gpudash.core.errors import ReadingError
+
+        raise ReadingError(
+            f"the probe could not be started: {error}",
+            hint="Is nvidia-ml-py installed beside gpudash? See: gpudash doctor",
+        ) from error
+
+
+def _read(probe: oneshot.Probe, plan: argparse.Namespace) -> Fleet:
+    from gpudash.core.families import listed_pids, pids_are_local
+
+    name = plan.hosts[0]
+    fleet = _reduced(name, oneshot.finish(probe))
+    if fleet.hosts[0].problem is not None and not fleet.hosts[0].gpus:
+        from gpudash.sources.smi_once import smi_events
+
+        events = smi_events()
+        if events is not None:
+            fleet = _reduced(name, events)
+    host = fleet.hosts[0]
+    pids = listed_pids(host)
+    if pids and pids_are_local(host):
+        # One short-lived process more, only where somebody holds something.
+        fleet = _reduced(name, oneshot.ask_processes(pids), fleet)
+    return fleet
+
+
+def _reduced(name: str, events: list[Event], fleet: Fleet | None = None) -> Fleet:
+    """Apply events; an answer about processes that failed takes nothing from a reading."""
+    from gpudash.core.events import LinkDown
+    from gpudash.core.fleet import apply, new_fleet
+
+    is_reading = fleet is None
+    fleet = fleet or new_fleet((name,), 0.0)
+    for event in events:
+        if is_reading or not isinstance(event, LinkDown):
+            fleet = apply(fleet, name, event, 0.0)
+    return fleet

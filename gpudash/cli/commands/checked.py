@@ -1,0 +1,144 @@
+"""Arguments of `check`, what is expected, and how the verdict is printed."""
+
+from __future__ import annotations
+
+import argparse
+import re
+from dataclasses import dataclass
+
+from gpudash.cli import arguments, diagnostics, output
+from gpudash.cli.commands import documents
+from gpudash.core.errors import ExitCode, UsageError
+from gpudash.core.model import Fleet
+from gpudash.core.scope import Scope, parse_scope
+from gpudash.core.verify import FleetVerdict, GpuVerdict, Verdict, judge_fleet
+
+FORMATS = (*output.FORMATS, "smi")
+SCHEMA = "gpudash.check/1"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Expectation:
+    """What `--expect` asks for."""
+
+    text: str
+    free: int | None = None
+    """How many GPUs must be at zero; None for the other two."""
+
+    @property
+    def is_healthy(self) -> bool:
+        """Tell whether busy GPUs are fine."""
+        return self.text == "healthy"
+
+
+def parse(words: list[str]) -> argparse.Namespace:
+    """Parse the words. Raises UsageError."""
+    parser = arguments.Parser(
+        prog="gpudash check",
+        description="One reading, one verdict. Exit code: 0 zero, 1 held, 3 unreachable, "
+        "4 unknown, 6 needs a reset; the worst counts, in the order 3, 4, 6, 1, 0.",
+    )
+    parser.add_argument("hosts", nargs="*", metavar="HOST", help="local; default: this machine")
+    parser.add_argument("--gpu", metavar="0-3|UUID|BUS-ID,…", help="judge only these GPUs")
+    parser.add_argument(
+        "--expect",
+        default="zero",
+        metavar="WHAT",
+        help="zero (default); healthy: busy is fine; free:N: at least N GPUs at zero",
+    )
+    parser.add_argument("--format", default="table", metavar="F", help=" | ".join(FORMATS))
+    plan = parser.parse_words(words)
+    plan.hosts = arguments.local_hosts(plan.hosts)
+    plan.format = arguments.choose(plan.format, FORMATS, "format")
+    plan.expect = parse_expectation(plan.expect)
+    plan.scope = parse_scope(plan.gpu) if plan.gpu is not None else None
+    return plan
+
+
+def parse_expectation(text: str) -> Expectation:
+    """Read what follows `--expect`. Raises UsageError naming the nearest valid word."""
+    if match := re.fullmatch(r"free:(\d{1,4})", text):
+        if int(match[1]) == 0:
+            raise UsageError("--expect free:0 is always true", hint="Ask for at least one GPU.")
+        return Expectation(text=text, free=int(match[1]))
+    if text.startswith("free"):
+        raise UsageError(f"--expect {text}: how many?", hint="Example: --expect free:2")
+    return Expectation(text=arguments.choose(text, ("zero", "healthy", "free:N"), "expectation"))
+
+
+def exit_code(verdict: FleetVerdict, expect: Expectation) -> ExitCode:
+    """Return what the command exits with (design §6)."""
+    if expect.free is not None:
+        return _free_code(verdict, expect.free)
+    if expect.is_healthy and verdict.exit_code is ExitCode.HELD:
+        return ExitCode.OK
+    return verdict.exit_code
+
+
+def _free_code(verdict: FleetVerdict, wanted: int) -> ExitCode:
+    """Zero GPUs count; those that might be zero make it unknown, not held."""
+    gpus = [gpu for host in verdict.hosts for gpu in host.gpus]
+    free = sum(gpu.verdict is Verdict.ZERO for gpu in gpus)
+    if free >= wanted:
+        return ExitCode.OK
+    if not gpus or any(host.reason for host in verdict.hosts):
+        return verdict.exit_code
+    unknown = sum(gpu.verdict is Verdict.UNKNOWN for gpu in gpus)
+    return verdict.exit_code if free + unknown >= wanted else ExitCode.HELD
+
+
+def report(fleet: Fleet, plan: argparse.Namespace) -> int:
+    """Print the verdict in the wanted format; return the exit code."""
+    scope: Scope | None = plan.scope
+    verdict = judge_fleet(fleet, scope)
+    code = exit_code(verdict, plan.expect)
+    match plan.format:
+        case "json":
+            output.write_json(_document(verdict, plan, code))
+        case "jsonl":
+            for host in verdict.hosts:
+                output.write_line({"schema": SCHEMA, **documents.host_document(host)})
+        case "csv":
+            output.write_csv(documents.CSV_HEADER, documents.csv_rows(verdict))
+        case "smi":
+            from gpudash.core.smi.table import smi_format
+
+            for host in verdict.hosts:
+                driver = host.host.facts.driver if host.host.facts else None
+                output.write(smi_format((gpu.gpu for gpu in host.gpus), driver))
+        case _:
+            output.write(documents.verdict_table(verdict, code))
+    _narrate(verdict)
+    return int(code)
+
+
+def _document(verdict: FleetVerdict, plan: argparse.Namespace, code: ExitCode) -> dict[str, object]:
+    return {
+        "schema": SCHEMA,
+        "simulated": any(host.host.is_simulated for host in verdict.hosts),
+        "verdict": verdict.verdict.value,
+        "basis": "zero" if verdict.verdict is Verdict.ZERO else None,
+        "clear": verdict.clear.value,
+        "expect": plan.expect.text,
+        "scope": plan.gpu,
+        "exit_code": int(code),
+        "hosts": [documents.host_document(host) for host in verdict.hosts],
+    }
+
+
+def _narrate(verdict: FleetVerdict) -> None:
+    """Say on stderr what stands in the way, and what to do about it."""
+    for host in verdict.hosts:
+        problem = host.host.problem
+        if problem is not None:
+            diagnostics.say(f"gpudash: {host.host.name}: {problem.sentence}")
+            if problem.advice:
+                diagnostics.say(f"         {problem.advice}")
+        for gpu in host.gpus if problem is None else ():
+            advice = documents.gpu_advice(gpu)
+            if advice:
+                diagnostics.say(f"gpudash: {host.host.name}: {_name(gpu)} {advice}")
+
+
+def _name(gpu: GpuVerdict) -> str:
+    return f"GPU {gpu.gpu.info.index}:"

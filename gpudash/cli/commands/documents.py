@@ -1,0 +1,262 @@
+"""A verdict as JSON, CSV and a table. Keys are a contract: they are only ever added."""
+
+from __future__ import annotations
+
+from gpudash.cli.output import table
+from gpudash.core import nvml
+from gpudash.core.errors import ExitCode
+from gpudash.core.families import family_key, holders, owner_of, unknown_label
+from gpudash.core.model import (
+    Gpu,
+    GpuInfo,
+    GpuProcess,
+    GpuReading,
+    GpuState,
+    Host,
+    MigReading,
+    ProcessInfo,
+)
+from gpudash.core.names import clean_text, process_label
+from gpudash.core.units import ceil_mib, format_memory, grouped, plural
+from gpudash.core.verify import FleetVerdict, GpuVerdict, HostVerdict, Verdict
+
+CSV_HEADER = (
+    "host",
+    "index",
+    "uuid",
+    "name",
+    "used_bytes",
+    "total_bytes",
+    "state",
+    "verdict",
+    "reason",
+)
+
+
+def host_document(verdict: HostVerdict) -> dict[str, object]:
+    """Return one host's verdict with everything it stands on."""
+    host = verdict.host
+    facts = host.facts
+    problem = host.problem
+    return {
+        "host": host.name,
+        "simulated": host.is_simulated,
+        "verdict": verdict.verdict.value,
+        "clear": verdict.clear.value,
+        "exit_code": int(verdict.exit_code),
+        "reason": verdict.reason or None,
+        "source": facts.source if facts else None,
+        "driver": facts.driver if facts else None,
+        "boot_id": facts.boot_id if facts else None,
+        "unsupported": list(facts.unsupported) if facts else [],
+        "problem": problem
+        and {
+            "title": problem.title,
+            "sentence": problem.sentence,
+            "advice": problem.advice or None,
+            "nvml_code": problem.code,
+        },
+        "gpus": [gpu_document(host, gpu) for gpu in verdict.gpus],
+    }
+
+
+def gpu_document(host: Host, verdict: GpuVerdict) -> dict[str, object]:
+    """Return one GPU's verdict and reading."""
+    gpu = verdict.gpu
+    return {
+        **info_document(gpu.info),
+        "state": gpu.state.value,
+        "verdict": verdict.verdict.value,
+        "reason": verdict.reason or None,
+        "note": verdict.note or None,
+        **reading_document(gpu.reading or GpuReading(), host),
+    }
+
+
+def info_document(info: GpuInfo) -> dict[str, object]:
+    """Return what a GPU is."""
+    return {
+        "index": info.index,
+        "uuid": info.uuid,
+        "bus_id": info.bus_id,
+        "name": info.name,
+        "total_bytes": info.total_bytes,
+        "reserved_bytes": info.reserved_bytes,
+        "mig_enabled": info.is_mig,
+    }
+
+
+def reading_document(reading: GpuReading, host: Host) -> dict[str, object]:
+    """Return one reading; null is what the driver didn't say."""
+    return {
+        "used_bytes": reading.used_bytes,
+        "utilisation_pct": reading.utilisation_pct,
+        "power_mw": reading.power_mw,
+        "temperature_c": reading.temperature_c,
+        "sm_clock_mhz": reading.sm_clock_mhz,
+        "throttle_bits": reading.throttle_bits,
+        "pstate": reading.pstate,
+        "recovery_action": reading.recovery_action,
+        "nvml_codes": sorted(reading.codes),
+        "processes": _processes(reading.processes, host),
+        "mig": [_mig(slice_, host) for slice_ in reading.mig],
+    }
+
+
+def _mig(slice_: MigReading, host: Host) -> dict[str, object]:
+    return {
+        "gpu_instance": slice_.gpu_instance,
+        "compute_instance": slice_.compute_instance,
+        "uuid": slice_.uuid,
+        "profile": slice_.profile,
+        "used_bytes": slice_.used_bytes,
+        "total_bytes": slice_.total_bytes,
+        "processes": _processes(slice_.processes, host),
+    }
+
+
+def _processes(
+    processes: tuple[GpuProcess, ...] | None, host: Host
+) -> list[dict[str, object]] | None:
+    if processes is None:
+        return None
+    infos = {info.pid: info for info in host.processes}
+    return [_process(process, infos.get(process.pid), host) for process in processes]
+
+
+def _process(process: GpuProcess, info: ProcessInfo | None, host: Host) -> dict[str, object]:
+    label = process_label(info) if info else None
+    return {
+        "pid": process.pid,
+        "used_bytes": process.used_bytes,
+        "type": "+".join(sorted(kind.value for kind in process.kinds)),
+        "name": label.name if label else None,
+        "detail": (label.detail or None) if label else None,
+        "user": info.user if info else None,
+        "uid": info.uid if info else None,
+        "age_s": round(info.age_s, 1) if info else None,
+        "owner": owner_of(host, info).value,
+        "root_pid": family_key(host, process.pid)[1] if info else None,
+        "is_gone": process.pid in host.gone_pids,
+    }
+
+
+def csv_rows(verdict: FleetVerdict) -> list[tuple[object, ...]]:
+    """Return one row a GPU; a host without GPUs gives one row that says why."""
+    rows: list[tuple[object, ...]] = []
+    for host in verdict.hosts:
+        for gpu in host.gpus:
+            info, reading = gpu.gpu.info, gpu.gpu.reading
+            used = reading.used_bytes if reading else None
+            rows.append(
+                (
+                    host.host.name,
+                    info.index,
+                    info.uuid,
+                    info.name,
+                    used,
+                    info.total_bytes,
+                    gpu.gpu.state.value,
+                    gpu.verdict.value,
+                    gpu.reason or None,
+                )
+            )
+        if not host.gpus:
+            blank = (None,) * 6
+            rows.append((host.host.name, *blank, host.verdict.value, host.reason))
+    return rows
+
+
+def verdict_table(verdict: FleetVerdict, code: ExitCode) -> str:
+    """Return the verdict for a person: a block a host, then one line for all."""
+    blocks = [_host_block(host) for host in verdict.hosts]
+    return "\n".join(blocks) + _summary(verdict, code)
+
+
+def _host_block(verdict: HostVerdict) -> str:
+    host = verdict.host
+    facts = host.facts
+    title = [host.name]
+    if verdict.gpus:
+        names = {clean_text(gpu.gpu.info.name) for gpu in verdict.gpus if gpu.gpu.info.name}
+        title.append(f"{len(verdict.gpus)} × {'/'.join(sorted(names)) or 'GPU'}")
+    if facts and facts.driver:
+        title.append(f"driver {facts.driver}")
+    if host.is_simulated:
+        title.append("SIMULATED")
+    if facts and facts.source == "nvidia-smi":
+        title.append("read through nvidia-smi")
+    lines = "  ".join(title) + "\n"
+    if not verdict.gpus:
+        return f"{lines}  {verdict.reason}\n"
+    rows = [("GPU", "used", "total", "util", "verdict", "")]
+    rows += [_gpu_row(host, gpu) for gpu in verdict.gpus]
+    return lines + table(rows, right=frozenset({0, 1, 2, 3}))
+
+
+def _gpu_row(host: Host, verdict: GpuVerdict) -> tuple[str, str, str, str, str, str]:
+    gpu = verdict.gpu
+    reading = gpu.reading or GpuReading()
+    used = "?" if reading.used_bytes is None else format_memory(reading.used_bytes)
+    total = (
+        "?" if gpu.info.total_bytes is None else f"{grouped(ceil_mib(gpu.info.total_bytes))} MiB"
+    )
+    util = "–" if reading.utilisation_pct is None else f"{reading.utilisation_pct}%"
+    said = verdict.reason if verdict.verdict is not Verdict.HELD else who_holds(host, gpu)
+    return str(gpu.info.index), used, total, util, _word(verdict), said or verdict.note
+
+
+def _word(verdict: GpuVerdict) -> str:
+    if verdict.gpu.state is GpuState.NEEDS_RESET:
+        return "needs reset"
+    if verdict.gpu.state is GpuState.LOST:
+        return "lost"
+    return verdict.verdict.value.lower()
+
+
+def who_holds(host: Host, gpu: Gpu) -> str:
+    """Name the holders of one GPU in a few words."""
+    reading = gpu.reading
+    if reading is None or reading.processes is None:
+        return "the process list can't be read"
+    infos = {info.pid: info for info in host.processes}
+    said = []
+    for process in reading.processes:
+        info = infos.get(process.pid)
+        label = process_label(info) if info else unknown_label(host, process.pid)
+        name = f"{label.name} {label.detail}".strip()
+        who = f"{name} (pid {process.pid}, {info.user})" if info else name
+        amount = "" if process.used_bytes is None else f" {format_memory(process.used_bytes)}"
+        said.append(f"{who}{amount}")
+    return ", ".join(said) or "no process is listed"
+
+
+def _summary(verdict: FleetVerdict, code: ExitCode) -> str:
+    gpus = [gpu for host in verdict.hosts for gpu in host.gpus]
+    held = [gpu for gpu in gpus if gpu.is_certainly_held]
+    zero = sum(gpu.verdict is Verdict.ZERO for gpu in gpus)
+    unknown = sum(gpu.verdict is Verdict.UNKNOWN for gpu in gpus)
+    facts = [f"{zero} of {plural(len(gpus), 'GPU')} at 0 MiB, one reading"]
+    if held:
+        total = sum((gpu.gpu.reading or GpuReading()).used_bytes or 0 for gpu in held)
+        families = sum(len(holders(host.host, ())) for host in verdict.hosts)
+        by = f"held by {plural(families, 'holder')}" if families else "held, no process is listed"
+        facts.append(f"{format_memory(total)} {by}")
+    if unknown or not gpus:
+        facts.append(f"{unknown} unknown" if gpus else "nothing read")
+    return f"{verdict.verdict.value}: {'; '.join(facts)}  (exit {int(code)})\n"
+
+
+def gpu_advice(verdict: GpuVerdict) -> str:
+    """Return what to do about a GPU that can't be proven zero; empty where nothing is odd."""
+    gpu = verdict.gpu
+    if gpu.state in (GpuState.READ, GpuState.UNREAD):
+        return ""
+    codes = {
+        GpuState.LOST: nvml.GPU_IS_LOST,
+        GpuState.NEEDS_RESET: nvml.RESET_REQUIRED,
+        GpuState.NO_PERMISSION: nvml.NO_PERMISSION,
+    }
+    code = codes.get(gpu.state)
+    advice = nvml.meaning(code).advice.replace("-i N", f"-i {gpu.info.index}") if code else ""
+    return f"{verdict.reason}. {advice}".strip()

@@ -1,0 +1,136 @@
+"""`gpudash stream`: every sample as one JSON line, and every change of the link."""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import contextlib
+import datetime
+import signal
+
+from gpudash.cli import arguments, diagnostics, output
+from gpudash.cli.commands.documents import info_document, reading_document
+from gpudash.core.errors import ExitCode, UsageError, worst
+from gpudash.core.events import Event, Sample
+from gpudash.core.model import GpuReading, Host, Link
+from gpudash.services.clock import SystemClock
+from gpudash.services.monitor import FleetMonitor
+from gpudash.sources.base import HostSource
+from gpudash.sources.here import local_source
+
+SAMPLE_SCHEMA = "gpudash.sample/1"
+LINK_SCHEMA = "gpudash.link/1"
+
+
+def run(words: list[str]) -> int:
+    """Stream until interrupted, until `--count` samples came, or until nobody reads."""
+    parser = arguments.Parser(
+        prog="gpudash stream",
+        description="Samples as JSON lines on stdout. Ends with 0 after --count samples of each "
+        "host, 130 when interrupted, else with the code of what went wrong.",
+    )
+    parser.add_argument("hosts", nargs="*", metavar="HOST", help="local; default: this machine")
+    parser.add_argument("--interval", default="1s", metavar="D", help="100ms to 1h (default 1s)")
+    parser.add_argument("--count", type=int, metavar="N", help="end after N samples of each host")
+    plan = parser.parse_words(words)
+    hosts = arguments.local_hosts(plan.hosts)
+    if plan.count is not None and plan.count < 1:
+        raise UsageError(f"--count {plan.count}: must be at least 1")
+    interval_s = arguments.interval(plan.interval)
+    sources = tuple(local_source(name) for name in hosts)
+    return asyncio.run(_stream(sources, interval_s, plan))
+
+
+async def _stream(
+    sources: tuple[HostSource, ...], interval_s: float, plan: argparse.Namespace
+) -> int:
+    writer = _Writer(len(sources), plan.count)
+    monitor = FleetMonitor(sources, SystemClock(), interval_s=interval_s, listener=writer.take)
+    loop = asyncio.get_running_loop()
+    for number in (signal.SIGINT, signal.SIGTERM):
+        with contextlib.suppress(NotImplementedError):
+            loop.add_signal_handler(number, writer.end, ExitCode.INTERRUPTED)
+    monitor.start()
+    try:
+        return int(await writer.ended)
+    finally:
+        await monitor.stop()
+
+
+class _Writer:
+    """Writes what the monitor tells; decides when the stream is over."""
+
+    def __init__(self, hosts: int, count: int | None) -> None:
+        self.ended: asyncio.Future[ExitCode] = asyncio.get_running_loop().create_future()
+        self._left: dict[str, int] = {}
+        self._hosts = hosts
+        self._count = count
+        self._failed: dict[str, ExitCode] = {}
+
+    def end(self, code: ExitCode) -> None:
+        """End the stream."""
+        if not self.ended.done():
+            self.ended.set_result(code)
+
+    def take(self, event: Event, before: Host, after: Host) -> None:
+        """Write what one event changed."""
+        try:
+            if after.link is not before.link:
+                self._link(after)
+            if isinstance(event, Sample) and after.samples != before.samples:
+                output.write_line(_sample(after))
+                self._counted(after.name)
+        except output.Closed:
+            self.end(ExitCode.OK)
+
+    def _counted(self, name: str) -> None:
+        if self._count is None:
+            return
+        self._left[name] = self._left.get(name, self._count) - 1
+        if len(self._left) == self._hosts and all(left <= 0 for left in self._left.values()):
+            self.end(ExitCode.OK)
+
+    def _link(self, host: Host) -> None:
+        if host.link in (Link.CONNECTING, Link.PAUSED):
+            return
+        problem = host.problem
+        output.write_line(
+            {
+                "schema": LINK_SCHEMA,
+                "host": host.name,
+                "at": _utc_now(),
+                "link": host.link.value,
+                "problem": problem and problem.sentence,
+            }
+        )
+        if problem is None:
+            return
+        diagnostics.say(f"gpudash: {host.name}: {problem.sentence} {problem.advice}".rstrip())
+        if host.samples == 0:
+            # A host that never gave a reading: when that is all of them, there is no stream.
+            self._failed[host.name] = problem.exit_code
+            if len(self._failed) == self._hosts:
+                self.end(worst(self._failed.values()))
+
+
+def _utc_now() -> str:
+    return datetime.datetime.now(datetime.UTC).isoformat(timespec="milliseconds")
+
+
+def _sample(host: Host) -> dict[str, object]:
+    return {
+        "schema": SAMPLE_SCHEMA,
+        "host": host.name,
+        "simulated": host.is_simulated,
+        "at": _utc_now(),
+        "host_monotonic_s": host.host_monotonic_s,
+        "seq": host.seq,
+        "gpus": [
+            {
+                **info_document(gpu.info),
+                "state": gpu.state.value,
+                **reading_document(gpu.reading or GpuReading(), host),
+            }
+            for gpu in host.gpus
+        ],
+    }

@@ -1,0 +1,23 @@
+"""The only writer of stderr: narration, one plain sentence for an error, and what to do."""
+
+from __future__ import annotations
+
+import sys
+
+from gpudash.core.errors import GpudashError
+
+
+def say(text: str) -> None:
+    """Write one line of narration."""
+    try:
+        print(text, file=sys.stderr, flush=True)
+    except BrokenPipeError:
+        return
+
+
+def report(error: GpudashError) -> int:
+    """Write an error and its hint; return its exit code."""
+    say(f"gpudash: {error.message}")
+    if error.hint:
+        say(f"         {error.hint}")
+    return int(error.exit_code)

@@ -1,0 +1,95 @@
+"""Finds the command and runs it; every error ends here as one sentence and an exit code.
+
+`check` on this machine starts its probe before anything else is imported: the child needs 50 ms
+to come up, and the imports here run beside it.
+"""
+
+from __future__ import annotations
+
+import sys
+
+COMMANDS = ("check", "demo", "doctor", "stream")
+
+USAGE = """\
+usage: gpudash [HOST …]                 dashboard; no HOST = this machine
+       gpudash demo [SCENARIO]          simulated fleet, no GPU needed
+       gpudash check [--gpu I,…] [--expect zero|healthy|free:N] [--format F]
+       gpudash stream [--interval 1s]   samples as JSON lines
+       gpudash doctor                   what works here, and what to do where not
+       gpudash COMMAND --help           more of one command
+       gpudash --version
+
+exit codes: 0 zero or ok, 1 held, 2 usage, 3 unreachable, 4 unknown, 5 timed out,
+            6 stuck or needs a reset, 130 interrupted
+"""
+
+
+def run(words: list[str]) -> int:
+    """Run what the words say and return the exit code."""
+    first = words[0] if words else ""
+    if first in ("-h", "--help", "help"):
+        sys.stdout.write(USAGE)
+        return 0
+    if first in ("-V", "--version"):
+        from gpudash import __version__
+
+        sys.stdout.write(f"gpudash {__version__}\n")
+        return 0
+    return _guarded(words)
+
+
+def _dispatch(words: list[str]) -> int:
+    first = words[0] if words else ""
+    match first:
+        case "check":
+            from gpudash.cli.commands import check
+
+            return check.run(words[1:])
+        case "stream":
+            from gpudash.cli.commands import stream
+
+            return stream.run(words[1:])
+        case "doctor":
+            from gpudash.cli.commands import doctor
+
+            return doctor.run(words[1:])
+        case "demo":
+            from gpudash.cli.commands import demo
+
+            return demo.run(words[1:])
+        case _:
+            _refuse_typo(first)
+            from gpudash.cli.commands import dashboard
+
+            return dashboard.run(words)
+
+
+def _refuse_typo(word: str) -> None:
+    from gpudash.core.errors import UsageError
+    from gpudash.core.nearest import nearest
+
+    if not word or word.startswith("-") or word == "local":
+        return
+    guess = nearest(word, COMMANDS)
+    if guess:
+        raise UsageError(
+            f"unknown command {word}",
+            hint=f"Did you mean: gpudash {guess}? A host of that name: gpudash -- {word}",
+        )
+
+
+def _guarded(words: list[str]) -> int:
+    try:
+        return _dispatch(words)
+    except KeyboardInterrupt:
+        return 130
+    except Exception as error:
+        from gpudash.cli.diagnostics import report
+        from gpudash.cli.output import Closed
+        from gpudash.core.errors import GpudashError
+
+        if isinstance(error, Closed):
+            return 0
+        if isinstance(error, GpudashError):
+            return report(error)
+        raise

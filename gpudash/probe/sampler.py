@@ -1,0 +1,196 @@
+"""The sampler: holds NVML and nothing else, sends a tick each interval, ends with its reader.
+
+Theory of operation. The main thread waits for the next tick or a command. A second thread reads
+stdin, and ends the program when it closes. A third looks once a second whether the NVML call
+under way has returned: where it has not for some seconds, it says so on the wire, for the main
+thread can't. A hung program is abandoned by the other side.
+"""
+
+import _thread
+import os
+import select
+import sys
+import time
+
+from gpudash.probe.line import Inbox, Wire, boot_id, leave, now, pid_namespace
+from gpudash.probe.nvml import (
+    VERSION_MISMATCH,
+    Asker,
+    Failed,
+    Gpu,
+)
+
+REFRESH_S = 10.0
+REVIVE_S = 30.0
+HUNG_S = 3.0
+LOST_CODES = (1, 15, 28)
+
+
+class Sampler(object):
+    """One NVML session and its roster."""
+
+    def __init__(self, wire, options):
+        self._wire = wire
+        self._options = options
+        self.interval = float(options.get("interval", 1.0))
+        self.asker = Asker()
+        self._gpus = []
+        self._seq = 0
+        self._refreshed = 0.0
+        self._revived = 0.0
+        self._library = None
+
+    def open(self):
+        """Begin the NVML session and read the roster. Raises Failed."""
+        self.asker.ask("nvmlInit", None)
+        count = self.asker.ask("nvmlDeviceGetCount", None)
+        self._gpus = [Gpu(self.asker, index) for index in range(count)]
+        for gpu in self._gpus:
+            gpu.refresh()
+        self._refreshed = self._revived = now()
+        self._library = library_identity()
+
+    def hello(self):
+        """Send who and what is here."""
+        maybe = self.asker.maybe
+        self._wire.send(
+            t="hello",
+            seq=self._seq,
+            mono=round(now(), 3),
+            v=1,
+            source="nvml",
+            python=sys.version.split()[0],
+            driver=maybe("nvmlSystemGetDriverVersion", None),
+            nvml=maybe("nvmlSystemGetNVMLVersion", None),
+            boot=boot_id(),
+            uid=os.getuid(),
+            pidns=pid_namespace(),
+            interval=self.interval,
+            simulated=bool(self._options.get("simulated")),
+            unsupported=[],
+            roster=[gpu.facts for gpu in self._gpus],
+        )
+
+    def tick(self):
+        """Read every GPU once and send it; first what changes seldom, when it is due."""
+        at = now()
+        if at - self._refreshed >= REFRESH_S:
+            self._refresh(at)
+        readings = [gpu.read() for gpu in self._gpus]
+        self._seq += 1
+        self._wire.send(t="sample", seq=self._seq, mono=round(at, 3), gpus=readings)
+        self._revive(readings, at)
+
+    def _refresh(self, at):
+        self._refreshed = at
+        if library_identity() != self._library:
+            raise Failed(VERSION_MISMATCH, "stat libnvidia-ml.so.1")
+        changed = [gpu.refresh() for gpu in self._gpus]
+        if any(changed):
+            self.hello()
+
+    def _revive(self, readings, at):
+        """Open NVML anew while a GPU is lost: after a reset only a new session sees it."""
+        codes = [reading["e"] for reading in readings if isinstance(reading, dict)]
+        if not any(code in LOST_CODES for code in codes) or at - self._revived < REVIVE_S:
+            return
+        self.asker.maybe("nvmlShutdown", None)
+        self.open()
+        self.hello()
+
+
+def library_identity():
+    """Return device and inode of the loaded NVML library's file, or None where unknown.
+
+    A package upgrade replaces the file under a running process; calls then fail with code 18
+    or, worse, seem to work.
+    """
+    path = None
+    try:
+        with open("/proc/self/maps") as maps:
+            for line in maps:
+                if "libnvidia-ml" in line:
+                    path = line.split(None, 5)[5].strip()
+                    break
+        if path is None:
+            return None
+        status = os.stat(path)
+    except OSError:
+        return "gone"
+    return (status.st_dev, status.st_ino)
+
+
+def watch(sampler, wire, hung_s):
+    """Tell of a call that does not return; runs in a thread of its own."""
+    told = None
+    while True:
+        time.sleep(min(1.0, hung_s / 2))
+        under_way = sampler.asker.under_way
+        if under_way is None:
+            continue
+        call, gpu, started = under_way
+        hung = time.monotonic() - started
+        if hung >= hung_s and told != started:
+            told = started
+            wire.send(t="fault", call=call, gpu=gpu, hung=round(hung, 1))
+
+
+def obey(command, sampler, wire):
+    """Carry out one command; return False when the sampler shall end."""
+    do = command["do"]
+    if do == "rate":
+        interval = command.get("interval")
+        if not isinstance(interval, (int, float)) or not 0.05 <= interval <= 3600:
+            wire.ack(command, "interval must be between 0.05 and 3600 seconds")
+        else:
+            sampler.interval = float(interval)
+            wire.ack(command)
+            sampler.hello()
+    elif do == "once":
+        wire.ack(command)
+        sampler.tick()
+    elif do in ("release", "bye"):
+        wire.ack(command)
+        return False
+    else:
+        wire.ack(command, "unknown command: %s" % do[:40])
+    return True
+
+
+def run(sampler, inbox, wire):
+    """Tick on a fixed grid until told to end; a late tick is not made up for."""
+    due = now()
+    while True:
+        wait = due - now()
+        if wait <= 0:
+            sampler.tick()
+            due = max(due + sampler.interval, now())
+            continue
+        if not select.select([inbox], [], [], wait)[0]:
+            continue
+        before = sampler.interval
+        for command in inbox.take():
+            if not obey(command, sampler, wire):
+                return
+        if sampler.interval != before:
+            due = now()
+
+
+def main(options):
+    """Run until stdin ends; see the module."""
+    wire = Wire(options["token"])
+    sampler = Sampler(wire, options)
+    inbox = Inbox(wire)
+    _thread.start_new_thread(watch, (sampler, wire, float(options.get("hung", HUNG_S))))
+    try:
+        sampler.open()
+        sampler.hello()
+        if options.get("once"):
+            sampler.tick()
+        else:
+            run(sampler, inbox, wire)
+    except Failed as error:
+        wire.send(t="fault", call=error.call, code=error.code, fatal=True)
+        leave(wire, "fault")
+    sampler.asker.maybe("nvmlShutdown", None)
+    leave(wire, "done")

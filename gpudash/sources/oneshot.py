@@ -1,0 +1,135 @@
+"""Read this machine once, without asyncio: the sampler starts first, imports come after.
+
+`begin` costs a few milliseconds and returns at once; while the child starts, the caller imports
+what it needs; `finish` collects the events.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+
+from gpudash.sources import shipping
+from gpudash.sources.process import Child
+
+TYPE_CHECKING = False  # typing takes 5 ms to import, and the sampler waits for it
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from gpudash.core.events import Event, ProbeEvent
+    from gpudash.core.model import Problem
+
+PATIENCE_S = 30.0
+"""First answers of 24 s were met in public reports (many GPUs without persistence mode)."""
+
+
+def python_argv() -> list[str]:
+    """Return how a probe is started here: isolated, without site-packages, no .pyc written."""
+    return [sys.executable or "python3", "-ISBc", shipping.COMMAND]
+
+
+def new_token() -> str:
+    """Return a handshake token that no banner contains by chance."""
+    return "gpudash-" + os.urandom(9).hex()
+
+
+class Probe:
+    """A probe program of this machine, read synchronously."""
+
+    def __init__(self, document: bytes, options: str) -> None:
+        """Start it. Raises OSError. `options` are members of a JSON object, or empty."""
+        self.token = new_token()
+        members = f'{{"token":"{self.token}"{"," + options if options else ""}}}'
+        self._child = Child(python_argv())
+        self._child.write(shipping.with_options(document, members.encode()))
+
+    def send(self, line: bytes) -> None:
+        """Send one command."""
+        self._child.write(line)
+
+    def events_until(self, is_done: Callable[[Event], bool], patience_s: float) -> list[Event]:
+        """Collect events until `is_done(event)` is true of one, the stream ends or time is up.
+
+        What went wrong is the last event: a LinkDown.
+        """
+        from gpudash.core.wire import LineDecoder
+
+        decoder = LineDecoder(self.token)
+        events: list[Event] = []
+        deadline = time.monotonic() + patience_s
+        while (left_s := deadline - time.monotonic()) > 0:
+            if not self._child.wait_readable(left_s):
+                break
+            data = self._child.read()
+            if data == b"":
+                return [*events, self._ended()]
+            new: list[ProbeEvent] = decoder.feed(data or b"")
+            events += new
+            if any(is_done(event) for event in new):
+                return events
+        return [*events, _too_slow(patience_s)]
+
+    def _ended(self) -> Event:
+        from gpudash.core.events import LinkDown
+
+        status = self._child.end()
+        return LinkDown(problem=ended_problem(status, self._child.errors()))
+
+    def end(self) -> None:
+        """End it; at most about two seconds."""
+        self._child.end()
+
+
+def ended_problem(status: int | None, errors: str) -> Problem:
+    """Say why a probe's stream ended, from its exit status and last words."""
+    from gpudash.core.model import Problem
+    from gpudash.core.wire import ending
+
+    title, sentence, advice = ending(status if status is not None else 255)
+    return Problem(title=title, sentence=sentence, advice=advice, detail=errors[-2000:])
+
+
+def _too_slow(patience_s: float) -> Event:
+    from gpudash.core.events import LinkDown
+    from gpudash.core.model import Problem
+
+    return LinkDown(
+        problem=Problem(
+            title="no answer",
+            sentence=f"The driver gave no reading within {patience_s:.0f} s.",
+            advice="Often a driver fault: look for Xid lines in the kernel log (dmesg).",
+        )
+    )
+
+
+def begin() -> Probe:
+    """Start the sampler for one reading. Raises OSError, FileNotFoundError."""
+    return Probe(shipping.sampler_payload(), '"once":true')
+
+
+def finish(probe: Probe, patience_s: float = PATIENCE_S) -> list[Event]:
+    """Return all that the one-shot said; the caller ends it, when there is time for it."""
+    from gpudash.core.events import Fault, Sample
+
+    def is_done(event: object) -> bool:
+        return isinstance(event, Sample) or (
+            isinstance(event, Fault) and (event.is_fatal or event.code is None)
+        )
+
+    return probe.events_until(is_done, patience_s)
+
+
+def ask_processes(pids: frozenset[int], patience_s: float = 5.0) -> list[Event]:
+    """Ask the hand who these pids are; the events of one answer."""
+    from gpudash.core.events import Ack
+    from gpudash.core.wire import encode_command
+
+    probe = Probe(shipping.hand_payload(), "")
+    probe.send(encode_command(1, "process", pids=sorted(pids)))
+    try:
+        return probe.events_until(
+            lambda event: isinstance(event, Ack) and event.is_last, patience_s
+        )
+    finally:
+        probe.end()

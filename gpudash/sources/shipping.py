@@ -1,0 +1,237 @@
+"""What travels to a host: the probe's modules and the part of pynvml that they use.
+
+nvidia-ml-py's pynvml.py is 330 KB; the sampler uses about a dozen functions. `cut_binding` keeps
+those and all that they need, by walking the file's syntax tree, so that a host parses 20 KB.
+A cut is kept in the cache folder under the file's hash; when cutting fails, the whole file goes.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import zlib
+from importlib.machinery import PathFinder
+
+from gpudash.sources.folders import cache_folder
+
+SAMPLER_MODULES = ("gpudash.probe.line", "gpudash.probe.nvml", "gpudash.probe.sampler")
+HAND_MODULES = ("gpudash.probe.line", "gpudash.probe.hand")
+
+COMMAND = (
+    "import sys,zlib,json;i=sys.stdin.buffer;n=i.read(8);"
+    "n or sys.exit(98);d=json.loads(zlib.decompress(i.read(int(n))).decode());"
+    "b={'__name__':'gpudash.probe.bootstrap'};exec(d['bootstrap'],b);b['start'](d)"
+)
+"""What `python3 -ISBc` runs on a host."""
+
+BINDING_FUNCTIONS = (
+    "_nvmlGetFunctionPointer",
+    "nvmlDeviceGetClockInfo",
+    "nvmlDeviceGetComputeInstanceId",
+    "nvmlDeviceGetComputeRunningProcesses_v2",
+    "nvmlDeviceGetComputeRunningProcesses_v3",
+    "nvmlDeviceGetCount",
+    "nvmlDeviceGetCurrentClocksEventReasons",
+    "nvmlDeviceGetCurrentClocksThrottleReasons",
+    "nvmlDeviceGetEnforcedPowerLimit",
+    "nvmlDeviceGetFieldValues",
+    "nvmlDeviceGetGpuInstanceId",
+    "nvmlDeviceGetGraphicsRunningProcesses_v2",
+    "nvmlDeviceGetGraphicsRunningProcesses_v3",
+    "nvmlDeviceGetHandleByIndex",
+    "nvmlDeviceGetMPSComputeRunningProcesses_v2",
+    "nvmlDeviceGetMPSComputeRunningProcesses_v3",
+    "nvmlDeviceGetMaxMigDeviceCount",
+    "nvmlDeviceGetMemoryInfo",
+    "nvmlDeviceGetMigDeviceHandleByIndex",
+    "nvmlDeviceGetMigMode",
+    "nvmlDeviceGetName",
+    "nvmlDeviceGetPciInfo",
+    "nvmlDeviceGetPerformanceState",
+    "nvmlDeviceGetPowerUsage",
+    "nvmlDeviceGetTemperature",
+    "nvmlDeviceGetUUID",
+    "nvmlDeviceGetUtilizationRates",
+    "nvmlInit",
+    "nvmlMemory_v2",
+    "nvmlShutdown",
+    "nvmlSystemGetDriverVersion",
+    "nvmlSystemGetNVMLVersion",
+)
+"""What probe/nvml.py and probe/sampler.py use of pynvml; a test compares them."""
+
+
+def source_of(module: str) -> str:
+    """Return the text of one of our modules."""
+    root = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+    parts = module.split(".")[1:]
+    with open(os.path.join(root, *parts) + ".py", encoding="utf-8") as file:
+        return file.read()
+
+
+def binding_path() -> str:
+    """Return where nvidia-ml-py's pynvml.py is. Raises FileNotFoundError."""
+    spec = PathFinder.find_spec("pynvml", sys.path)
+    if spec is None or spec.origin is None:
+        raise FileNotFoundError("pynvml.py (package nvidia-ml-py) is not installed")
+    return spec.origin
+
+
+def sampler_payload() -> bytes:
+    """Return the sampler's document without options, as JSON; from the cache where it is fresh.
+
+    The cache's key is the hash of everything that goes in.
+    """
+    with open(binding_path(), "rb") as file:
+        binding = file.read()
+    ours = [(name, source_of(name)) for name in SAMPLER_MODULES]
+    key = _key(binding, *(text.encode() for _, text in ours), source_of(_BOOTSTRAP).encode())
+    path = os.path.join(cache_folder(), f"sampler-{key}.json")
+    cached = read_private(path)
+    if cached is not None:
+        return cached
+    document = _document([("pynvml", cut_or_whole(binding.decode())), *ours], SAMPLER_MODULES[-1])
+    write_private(path, document)
+    return document
+
+
+_BOOTSTRAP = "gpudash.probe.bootstrap"
+
+
+def hand_payload() -> bytes:
+    """Return the hand's document without options, as JSON."""
+    return _document([(name, source_of(name)) for name in HAND_MODULES], HAND_MODULES[-1])
+
+
+def _document(modules: list[tuple[str, str]], main: str) -> bytes:
+    import json
+
+    document = {"bootstrap": source_of(_BOOTSTRAP), "modules": modules, "main": main}
+    return json.dumps(document).encode()
+
+
+def with_options(document: bytes, options: bytes) -> bytes:
+    """Return what goes down stdin: the length in 8 digits, then the compressed document.
+
+    `options` is a JSON object; it joins the document as its last member.
+    """
+    whole = document[:-1] + b',"options":' + options + b"}"
+    packed = zlib.compress(whole, 6)
+    return b"%08d" % len(packed) + packed
+
+
+def _key(*parts: bytes) -> str:
+    checksum = 0
+    for part in parts:
+        checksum = zlib.crc32(part, checksum)
+    # crc32 of several hundred KB in 0.1 ms; hashlib alone takes 3 ms to import. The cache is the
+    # user's own, so the key guards against change, not against an enemy.
+    return f"{checksum:08x}-{sum(map(len, parts)):x}"
+
+
+def read_private(path: str) -> bytes | None:
+    """Return a file that nobody but this user can have written, or None.
+
+    What is read here is run as code: under sudo with the caller's HOME a folder may be another
+    user's.
+    """
+    try:
+        fd = os.open(path, os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0))
+    except OSError:
+        return None
+    with os.fdopen(fd, "rb") as file:
+        status = os.fstat(fd)
+        if hasattr(os, "geteuid") and (status.st_uid != os.geteuid() or status.st_mode & 0o022):
+            return None
+        return file.read()
+
+
+def write_private(path: str, data: bytes) -> None:
+    """Keep data for the next time; a cache that can't be written is done without."""
+    folder = os.path.dirname(path)
+    temporary = f"{path}.{os.getpid()}"
+    try:
+        os.makedirs(folder, mode=0o700, exist_ok=True)
+        if hasattr(os, "geteuid") and os.stat(folder).st_uid != os.geteuid():
+            return
+        fd = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+        with os.fdopen(fd, "wb") as file:
+            file.write(data)
+        os.replace(temporary, path)
+    except OSError:
+        return
+
+
+def cut_or_whole(binding: str) -> str:
+    """Return the cut binding, or the whole text where it can't be cut."""
+    try:
+        return cut_binding(binding, BINDING_FUNCTIONS)
+    except (SyntaxError, KeyError):
+        return binding
+
+
+def cut_binding(source: str, names: tuple[str, ...]) -> str:
+    """Return the module-level statements that define `names` and all that these use.
+
+    Imports of modules stay where they are used; conditional top-level code does not travel.
+    Raises SyntaxError for a text that is no Python, KeyError for a name that it does not define.
+    """
+    import ast
+
+    tree = ast.parse(source)
+    defined: dict[str, list[ast.stmt]] = {}
+    for statement in tree.body:
+        for name in _defines(statement):
+            defined.setdefault(name, []).append(statement)
+    wanted = list(names)
+    for name in names:
+        if name not in defined:
+            raise KeyError(name)
+    seen: set[str] = set()
+    kept: set[ast.stmt] = set()
+    while wanted:
+        name = wanted.pop()
+        if name in seen:
+            continue
+        seen.add(name)
+        for statement in defined.get(name, ()):
+            kept.add(statement)
+            wanted.extend(_uses(statement))
+    lines = ["from ctypes import *"]
+    lines += [_text(statement) for statement in tree.body if statement in kept]
+    return "\n".join(lines) + "\n"
+
+
+def _defines(statement: object) -> list[str]:
+    import ast
+
+    match statement:
+        case ast.FunctionDef() | ast.ClassDef():
+            return [statement.name]
+        case ast.Assign():
+            names = [node for target in statement.targets for node in ast.walk(target)]
+            return [node.id for node in names if isinstance(node, ast.Name)]
+        case ast.Import():
+            return [(alias.asname or alias.name).split(".")[0] for alias in statement.names]
+        case ast.ImportFrom() if statement.module != "ctypes":
+            return [alias.asname or alias.name for alias in statement.names]
+        case _:
+            return []
+
+
+def _uses(statement: object) -> set[str]:
+    import ast
+
+    assert isinstance(statement, ast.stmt)
+    return {node.id for node in ast.walk(statement) if isinstance(node, ast.Name)}
+
+
+def _text(statement: object) -> str:
+    """Return a statement as compact text: comments and docstrings don't travel."""
+    import ast
+
+    assert isinstance(statement, ast.stmt)
+    for node in ast.walk(statement):
+        if isinstance(node, ast.FunctionDef | ast.ClassDef) and ast.get_docstring(node) is not None:
+            node.body = node.body[1:] or [ast.Pass()]
+    return ast.unparse(statement)
