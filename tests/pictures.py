@@ -18,7 +18,7 @@ from rich.text import Text
 
 from gpudash.core.model import Fleet
 from gpudash.ui.paint.frame import FrameView, frame_rows
-from gpudash.ui.paint.glyphs import ASCII, UNICODE, Glyphs
+from gpudash.ui.paint.glyphs import ASCII, MONO, UNICODE, Glyphs
 from gpudash.ui.paint.spans import Row
 from gpudash.ui.paint.story import Stand
 from gpudash.ui.paint.view import Density
@@ -118,6 +118,35 @@ PICTURES: dict[str, tuple[Callable[[], FrameView], int, int, str]] = {
     "odd_40": (lambda: frame(fleets.lettered(fleets.odd_host()), word=""), 40, 14, "gpudash-dark"),
     "container_120": (lambda: frame(fleets.container()), 120, 30, "gpudash-dark"),
     "many_120": (lambda: frame(fleets.many(), word="NOT CLEAR"), 120, 45, "gpudash-dark"),
+    "paused_120": (
+        lambda: frame(fleets.paused(), word="PAUSED", ago_s=12),
+        120,
+        40,
+        "gpudash-dark",
+    ),
+    "down_120": (lambda: frame(fleets.down(), word="UNKNOWN", ago_s=95), 120, 40, "gpudash-dark"),
+    "connecting_120": (lambda: frame(fleets.connecting(), word=""), 120, 24, "gpudash-dark"),
+    "down_40": (lambda: frame(fleets.down(), word="UNKNOWN", ago_s=95), 40, 24, "gpudash-dark"),
+    "errors_40": (lambda: frame(fleets.errors(), word=""), 40, 10, "gpudash-dark"),
+    "many_80": (lambda: frame(fleets.many(), word="NOT CLEAR"), 80, 30, "gpudash-light"),
+    "many_ascii": (
+        lambda: frame(fleets.many(), glyphs=ASCII, word="NOT CLEAR"),
+        120,
+        45,
+        "gpudash-dark",
+    ),
+    "three_mono": (
+        lambda: frame(fleets.three_hosts(), glyphs=MONO, word="NOT CLEAR"),
+        120,
+        50,
+        "gpudash-mono",
+    ),
+    "three_hc": (
+        lambda: frame(fleets.three_hosts(), word="NOT CLEAR"),
+        120,
+        50,
+        "gpudash-high-contrast",
+    ),
     "none_80": (lambda: frame(Fleet()), 80, 24, "gpudash-dark"),
     "none_40": (lambda: frame(Fleet()), 40, 10, "gpudash-dark"),
 }
@@ -131,7 +160,11 @@ def as_text(rows: tuple[Row, ...], theme: Theme) -> Text:
         for words, key in row:
             look = theme.look(key)
             style = Style(
-                color=look.fg, bgcolor=look.bg or base, bold=look.is_bold, dim=look.is_dim
+                color=look.fg,
+                bgcolor=look.bg or base,
+                bold=look.is_bold,
+                dim=look.is_dim,
+                reverse=look.is_reversed,
             )
             text.append(words, style)
         if number < len(rows) - 1:

@@ -7,8 +7,10 @@ file costs only itself.
 from __future__ import annotations
 
 import re
-from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 VARIABLES = tuple(
     """
@@ -25,7 +27,18 @@ VARIABLES = tuple(
 DEFAULT = "gpudash-dark"
 _HEX = re.compile(r"#[0-9a-fA-F]{6}")
 _HEAD = {"name", "dark", "mono", "mix_cells", "colours"}
-_QUIET = ("text-muted", "decor", "stale-bar", "spark-base", "bar-track")
+_STRONG = ("text-strong", "border-focus")
+_QUIET = (
+    "text-muted",
+    "decor",
+    "border",
+    "stale-bar",
+    "bar-track",
+    "spark-base",
+    "spark-1",
+    "spark-2",
+    "spark-3",
+)
 _LIMIT_BYTES = 64 << 10
 
 
@@ -101,7 +114,7 @@ def _mono_look(variable: str, flags: list[str], background: str) -> Look:
     return Look(
         fg=None,
         bg=None,
-        is_bold="b" in flags or variable == "text-strong",
+        is_bold="b" in flags or variable in _STRONG,
         is_dim=not is_filled and variable in _QUIET,
         is_reversed=is_filled or "r" in flags,
     )
@@ -179,6 +192,8 @@ def _nearest(word: str, known: tuple[str, ...]) -> str:
 
 def theme_folder() -> Path:
     """Return where the shipped themes are: in the installed package, else in the checkout."""
+    from pathlib import Path
+
     package = Path(__file__).resolve().parent.parent
     installed = package / "themes"
     return installed if installed.is_dir() else package.parent / "themes"

@@ -346,9 +346,44 @@ def errors() -> Fleet:
     return lettered(*hosts, happenings=news)
 
 
+def paused() -> Fleet:
+    one = replace(
+        busy_host(), link=Link.PAUSED, link_since_s=NOW - 12, received_s=NOW - 12, problem=None
+    )
+    return lettered(one, happenings=(happened(12, "paused, driver released", tone="warn"),))
+
+
+def down() -> Fleet:
+    """A host that was read and can't be reached any more, and one whose driver hangs."""
+    gone = replace(
+        busy_host(),
+        link=Link.DOWN,
+        link_since_s=NOW - 95,
+        received_s=NOW - 95,
+        retry=4,
+        problem=Problem(title="connection lost", sentence="The connection was closed."),
+    )
+    hung = replace(
+        silent_host(),
+        link=Link.HUNG,
+        link_since_s=NOW - 21,
+        problem=Problem(title="driver hangs", sentence="Asked for MemoryInfo and got no answer."),
+    )
+    return lettered(gone, hung)
+
+
+def connecting() -> Fleet:
+    return Fleet(
+        hosts=(
+            Host(name="gpu-a", link_since_s=NOW - 1.2),
+            Host(name="gpu-b", link_since_s=NOW - 4.0, retry=2),
+        )
+    )
+
+
 def container() -> Fleet:
     """Pids of another pid namespace: the driver lists them, nobody can name them."""
-    gpus = tuple(gpu(i, 40.0, (900 + i, 39.9), util=50, temp=50, watts=300) for i in range(4))
+    gpus = tuple(gpu(i, 40.0, (900 + i, 39.96), util=50, temp=50, watts=300) for i in range(4))
     return lettered(host("pod-7", gpus, facts=facts(pid_namespace=4026532000)))
 
 

@@ -60,6 +60,7 @@ _FEW_BG = {
     "cell-foreign": 45,
     "cell-clear": 42,
     "key-cap": 44,
+    "bar-track": 100,
 }
 _LEVELS = (0, 95, 135, 175, 215, 255)
 

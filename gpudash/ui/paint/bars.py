@@ -107,7 +107,7 @@ def _drawn(
 
 def _fill(style: str, is_hatched: bool, stacked: bool, glyphs: Glyphs) -> str:
     if is_hatched:
-        return "%" if glyphs.has_patterns else glyphs.hatch
+        return glyphs.hatch
     if glyphs.has_patterns:
         return PATTERNS.get(style, "#")
     return "▆" if stacked else "█"

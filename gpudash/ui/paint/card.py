@@ -17,7 +17,15 @@ from gpudash.ui.paint.line import (
     lead,
     trouble_words,
 )
-from gpudash.ui.paint.sight import Trouble, memory_text, named, number_text, trouble_of, who
+from gpudash.ui.paint.sight import (
+    Trouble,
+    is_slowed,
+    memory_text,
+    named,
+    number_text,
+    trouble_of,
+    who,
+)
 from gpudash.ui.paint.spans import Row, fit, spread
 
 _NUMBERS = 20
@@ -73,7 +81,9 @@ def _numbers(sight: GpuSight, reading: GpuReading) -> Row:
     watts = None if reading.power_mw is None else round(reading.power_mw / 1000)
     return (
         *number_text(reading.utilisation_pct, 5, "%", is_old=old, is_quiet=quiet),
-        *number_text(reading.temperature_c, 6, "°C", is_old=old, is_quiet=quiet),
+        *number_text(
+            reading.temperature_c, 6, "°C", is_old=old, is_quiet=quiet, is_hot=is_slowed(reading)
+        ),
         *number_text(watts, 7, " W", is_old=old, is_quiet=quiet),
     )
 
@@ -91,7 +101,11 @@ def _second_words(sight: GpuSight, room: int) -> Row:
         if len(others) > 1:
             row += ((f"  +{len(others) - 1}", "text-muted"),)
         return row
-    return ((f"  {_origin(first)}", "text-muted"),)
+    row = ((f"  {_origin(first)}", "text-muted"),)
+    reading = sight.gpu.reading
+    if reading is not None and is_slowed(reading) and not sight.is_old:
+        return (*row, ("  slowed by heat", "unknown"))
+    return row
 
 
 def _other(claim: Claim, *, is_old: bool, hatch: str) -> Row:

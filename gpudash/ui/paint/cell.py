@@ -10,6 +10,7 @@ from gpudash.core.units import format_duration, format_memory
 from gpudash.ui.paint import box, hosttitle
 from gpudash.ui.paint.box import Piece
 from gpudash.ui.paint.claims import TEXT_OF, Book, Claim
+from gpudash.ui.paint.columns import is_compact
 from gpudash.ui.paint.glyphs import Glyphs
 from gpudash.ui.paint.spans import (
     Row,
@@ -36,6 +37,7 @@ class CellColumns(NamedTuple):
     cell: int
     gap: int
     shown: int
+    has_memory: bool
     """Cells of the host with the most GPUs."""
 
 
@@ -46,8 +48,9 @@ def cell_columns(hosts: tuple[Host, ...], width: int) -> CellColumns:
     most = 12 if width < 100 else _HOST_MOST
     host = max(_HOST_LEAST, min(longest, most))
     cell, gap = (4, 1) if count <= 8 and width >= 100 else (3, 0)
-    room = max(0, (width - 2 - 4 - host - 1 - 10) // (cell + gap))
-    return CellColumns(host, cell, gap, min(count, room))
+    has_memory = not is_compact(width)
+    room = max(0, (width - 2 - 4 - host - 1 - (10 if has_memory else 0)) // (cell + gap))
+    return CellColumns(host, cell, gap, min(count, room), has_memory)
 
 
 class CellPane:
@@ -98,6 +101,8 @@ class CellPane:
             + right("memory", 10 + (1 if gap and columns.shown else 0))
             + "   who"
         )
+        if not columns.has_memory:
+            text = " " * (4 + columns.host + 1) + cells
         return ((text, "text-muted"),)
 
     def _host(self, view: HostView) -> Row:
@@ -113,10 +118,15 @@ class CellPane:
             (left(name, columns.host), "text-strong b" if tone != "unknown" else "unknown b"),
             (" ", "text"),
         )
-        row += self._cells(view)
-        row += _memory(host)
-        row += (("   ", "text"), *self._who(view, self._width - 2 - row_width(row) - 4))
+        row += self._rest(view, self._width - 2 - row_width(row))
         return on_background(fit(row, self._width - 2, "…"), "row-cursor") if has_cursor else row
+
+    def _rest(self, view: HostView, room: int) -> Row:
+        """Draw the cells and what follows; where nothing follows, words stand for no cells."""
+        if not self._columns.has_memory:
+            return self._cells(view) if view.host.gpus else fit(self._who(view, room), room)
+        row = (*self._cells(view), *_memory(view.host), ("   ", "text"))
+        return (*row, *self._who(view, room - row_width(row) - 1))
 
     def _cells(self, view: HostView) -> Row:
         book = Book(view.host, view.holders)
@@ -141,7 +151,7 @@ class CellPane:
             return ((f"last seen {ago} ago", "unknown"),)
         if hosttitle.tone_of(host) != "clear":
             wrong = [piece.row for piece in hosttitle.title_pieces(view) if piece.cost == 2]
-            return wrong[0] if wrong else (("connecting", "text-muted"),)
+            return fit(wrong[0], room, "…") if wrong else (("connecting", "text-muted"),)
         return _families(view.holders, room)
 
 

@@ -6,11 +6,12 @@ show without colour.
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import NamedTuple
 
 from gpudash.core.families import Holder, gpu_processes, unexplained_bytes
-from gpudash.core.model import Gpu, GpuReading, Host, MigReading, Owner, ProcessInfo
-from gpudash.core.names import process_label
+from gpudash.core.model import Ancestor, Gpu, GpuReading, Host, MigReading, Owner, ProcessInfo
+from gpudash.core.names import Label, process_label
 from gpudash.core.units import format_memory
 from gpudash.ui.paint.bars import Part
 from gpudash.ui.paint.spans import outside
@@ -130,10 +131,15 @@ def _words(holder: Holder, info: ProcessInfo | None) -> tuple[str, str]:
     """Name a process as a member of its family: `sglang` + `scheduler TP0`."""
     name, detail = holder.label.name, holder.label.detail
     if info is not None and len(holder.pids) > 1:
-        own = process_label(info)
+        own = _own_label(info.argv, info.comm)
         same = own.name == name
         detail = own.detail if same else " ".join(word for word in (own.name, own.detail) if word)
     return outside(name, 40), outside(detail, 80)
+
+
+@lru_cache(maxsize=4096)
+def _own_label(argv: tuple[str, ...], comm: str) -> Label:
+    return process_label(Ancestor(pid=0, start_ticks=0, uid=0, comm=comm, argv=argv))
 
 
 def _told_apart(claims: list[Claim]) -> list[Claim]:

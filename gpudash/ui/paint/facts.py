@@ -135,7 +135,12 @@ def unproven(count: Tally, *, is_wide: bool) -> tuple[Row, ...]:
 
 
 def silences(count: Tally, now_s: float) -> list[Row]:
-    """Name the hosts that say nothing; more than two are counted."""
+    """Name the hosts that say nothing; more than two are counted.
+
+    None is named where nothing was read yet anywhere: the first fact says so already.
+    """
+    if not count.gpus and all(host.link is Link.CONNECTING for host in count.silent):
+        return []
     if len(count.silent) > 2:
         words = f"{len(count.silent)} of {len(count.hosts)} hosts say nothing"
         return [fact(words, "unknown b")]

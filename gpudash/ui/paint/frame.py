@@ -7,9 +7,7 @@ from typing import NamedTuple
 from gpudash.core.families import Holder
 from gpudash.core.model import Fleet, Link
 from gpudash.core.verify import judge_fleet
-from gpudash.ui.paint import welcome
 from gpudash.ui.paint.banner import banner_rows
-from gpudash.ui.paint.cell import CellPane
 from gpudash.ui.paint.events import events_rows
 from gpudash.ui.paint.footer import footer_row
 from gpudash.ui.paint.glyphs import UNICODE, Glyphs
@@ -20,15 +18,13 @@ from gpudash.ui.paint.hostpane import HostPane
 from gpudash.ui.paint.layout import Layout, plan
 from gpudash.ui.paint.spans import Row, finished
 from gpudash.ui.paint.story import Keys, Stand, tell
-from gpudash.ui.paint.tally import all_holders, tally
+from gpudash.ui.paint.tally import Ledger, tally
 from gpudash.ui.paint.view import Density, HostView, Utilisation, WallClock, no_clock, no_history
 
 KEYS: Keys = (
     ("r", "reconnect"),
     ("p", "pause"),
     ("e", "errors"),
-    ("d", "density"),
-    ("t", "theme"),
     ("?", "help"),
     ("q", "quit"),
 )
@@ -59,10 +55,13 @@ def host_views(
     """Return one view for each host."""
     past = view.utilisation_of or {}
     hosts = view.fleet.hosts
+    by_host: dict[str, list[Holder]] = {}
+    for one in found:
+        by_host.setdefault(one.key[0], []).append(one)
     return tuple(
         HostView(
             host=host,
-            holders=tuple(one for one in found if one.key[0] == host.name),
+            holders=tuple(by_host.get(host.name, ())),
             utilisation=past.get(host.name, no_history),
             now_s=view.now_s,
             wall_of=view.wall_of,
@@ -110,12 +109,13 @@ class Parts(NamedTuple):
     """The banner's."""
 
 
-def compose(view: FrameView, width: int, height: int) -> Parts:
-    """Paint everything but the hosts."""
+def compose(view: FrameView, width: int, height: int, ledger: Ledger | None = None) -> Parts:
+    """Paint everything but the hosts. A ledger that is kept saves counting what did not change."""
     fleet, glyphs = view.fleet, view.glyphs
-    found = all_holders(fleet)
+    ledger = ledger or Ledger()
+    found = ledger.all_holders(fleet)
     table = holder_table(fleet, found, view.now_s)
-    count = tally(fleet, found)
+    count = ledger.tally(fleet)
     is_welcome = is_nothing_to_watch(fleet)
     hosts = () if is_welcome else fleet.hosts
     wanted = holders_height(table) if hosts else 0
@@ -131,13 +131,20 @@ def compose(view: FrameView, width: int, height: int) -> Parts:
     room = height - layout.header - layout.banner - layout.footer
     problem = fleet.hosts[0].problem if fleet.hosts else None
     panel = HoldersView(table, count, view.now_s, view.wall_of, glyphs)
-    keys = welcome.KEYS if is_welcome else view.keys
+    first: tuple[Row, ...] = ()
+    keys = view.keys
+    if is_welcome:
+        # Seldom needed, and every import delays the first frame.
+        from gpudash.ui.paint import welcome
+
+        first = welcome.welcome_rows(width, room, glyphs, problem)
+        keys = welcome.KEYS
     return Parts(
         layout=layout,
         header=(header_row(head, width, glyphs),) if layout.header else (),
         banner=banner_rows(story, width, glyphs, () if layout.header else notes(head)),
         views=() if is_welcome else host_views(view, found, layout.density),
-        welcome=welcome.welcome_rows(width, room, glyphs, problem) if is_welcome else (),
+        welcome=first,
         holders=holders_rows(panel, width, layout.holders) if layout.holders else (),
         events=() if is_welcome else _events(view, layout, width),
         footer=(footer_row(keys, width, glyphs),) if layout.footer else (),
@@ -170,8 +177,11 @@ def frame_rows(view: FrameView, width: int, height: int) -> tuple[Row, ...]:
 def _hosts(views: tuple[HostView, ...], layout: Layout, width: int, glyphs: Glyphs) -> list[Row]:
     rows: list[Row] = []
     if layout.density is Density.CELL:
-        rows += CellPane(views, width, glyphs).rows()
-    for view in views if layout.density is not Density.CELL else ():
+        from gpudash.ui.paint.cell import CellPane
+
+        pane = CellPane(views, width, glyphs)
+        return [pane.row(y) for y in range(min(layout.hosts, pane.height))]
+    for view in views:
         if len(rows) >= layout.hosts:
             break
         rows += HostPane(view, width).rows()

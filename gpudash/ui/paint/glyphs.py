@@ -91,7 +91,7 @@ _ASCII = {
 
 UNICODE = Glyphs(_UNICODE, is_ascii=False, has_patterns=False)
 ASCII = Glyphs(_ASCII, is_ascii=True, has_patterns=True)
-MONO = Glyphs(_UNICODE, is_ascii=False, has_patterns=True)
+MONO = Glyphs({**_UNICODE, "hatch": "%"}, is_ascii=False, has_patterns=True)
 """For screens without colour: everything but the bars as in UNICODE."""
 
 PATTERNS = {

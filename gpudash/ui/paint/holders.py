@@ -68,9 +68,14 @@ def _table_rows(view: HoldersView, columns: HolderColumns, room: int) -> list[Ro
 
 
 def _none(view: HoldersView) -> Row:
-    seen = [host.received_s for host in view.sums.hosts if host.received_s is not None]
+    """Say that nobody holds anything, and how far that is known: unknown is never none."""
+    sums = view.sums
+    seen = [host.received_s for host in sums.hosts if host.received_s is not None]
+    if not sums.gpus_read:
+        return ((" not known yet", "text-muted"),)
+    where = " on the hosts that answer" if sums.silent else ""
     looked = f", last look {view.wall_of(max(seen))}" if seen else ""
-    return ((f"   none{looked}", "text-muted"),)
+    return ((f" none{where}{looked}", "text-muted"),)
 
 
 def _sums(view: HoldersView) -> tuple[Piece, ...]:

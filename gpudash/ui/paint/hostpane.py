@@ -21,8 +21,11 @@ from gpudash.ui.paint.columns import (
 )
 from gpudash.ui.paint.line import GpuSight, line_row
 from gpudash.ui.paint.mig import mig_row, slice_card, slice_row, slices_of
-from gpudash.ui.paint.spans import Row, finished, joined, on_background
+from gpudash.ui.paint.spans import Row, finished, fit, joined, on_background
 from gpudash.ui.paint.view import Density, HostView
+
+_TRUSTED = 40
+"""From this width on the columns of a row add up to it; below, rows are cut."""
 
 Place = tuple[int, int]
 """Position of a GPU in the roster, and the row within its block."""
@@ -106,7 +109,11 @@ class HostPane:
 
     def row(self, y: int) -> Row:
         """Paint one row; beyond the pane it is blank."""
-        return finished(self._row(y), self.width, self.view.glyphs)
+        row = self._row(y)
+        # Between borders a row is already as wide as it must be.
+        if row and row[0][0] == self.view.glyphs.down and not self.view.glyphs.is_ascii:
+            return row
+        return finished(row, self.width, self.view.glyphs)
 
     def _row(self, y: int) -> Row:
         if not 0 <= y < self.height:
@@ -118,7 +125,11 @@ class HostPane:
         inner = self._body(y - self._has_title)
         if self._is_compact:
             return inner
-        return box.side(inner, self.width, self._border, self.view.glyphs)
+        if self.width < _TRUSTED:
+            return box.side(inner, self.width, self._border, self.view.glyphs)
+        # GPU rows are as wide as their columns: measuring them again would cost a third.
+        edge = (self.view.glyphs.down, self._border)
+        return (edge, *inner, edge)
 
     def _title(self) -> Row:
         if not self._is_compact:
@@ -129,7 +140,7 @@ class HostPane:
 
     def _body(self, y: int) -> Row:
         if not self.view.host.gpus:
-            return self._sentences[y]
+            return fit(self._sentences[y], self._inner)
         position, step = self._places[y]
         row = self._gpu_row(position, step)
         if position == self.view.cursor and self.view.has_focus:

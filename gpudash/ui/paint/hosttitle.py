@@ -105,7 +105,7 @@ def _wrong_words(view: HostView) -> str:
         case Link.STALE if host.received_s is not None:
             return f"last seen {_seen(view)}"
         case Link.PAUSED:
-            return host.problem.title if host.problem else "paused"
+            return outside(host.problem.title, 40) if host.problem else "paused"
         case Link.LIVE if host.gpus:
             silent = sum(gpu.state in _SILENT for gpu in host.gpus)
             return f"{len(host.gpus) - silent} of {len(host.gpus)} GPUs answer" if silent else ""

@@ -10,7 +10,7 @@ from gpudash.ui.paint.bars import memory_bar, sparkline
 from gpudash.ui.paint.claims import Claim, parts_of
 from gpudash.ui.paint.columns import LineColumns
 from gpudash.ui.paint.glyphs import Glyphs
-from gpudash.ui.paint.sight import Trouble, memory_text, number_text, trouble_of, who
+from gpudash.ui.paint.sight import Trouble, is_slowed, memory_text, number_text, trouble_of, who
 from gpudash.ui.paint.spans import Row, Span, fit, right, row_width, spread
 
 _READABLE = (GpuState.READ, GpuState.NEEDS_RESET, GpuState.NEEDS_ATTENTION)
@@ -101,15 +101,16 @@ def numbers(sight: GpuSight, columns: LineColumns) -> Row:
         return row
     old, util = sight.is_old, reading.utilisation_pct
     quiet = not util
+    hot = is_slowed(reading)
     wanted = (
-        (columns.utilisation, util, "%"),
-        (columns.temperature, reading.temperature_c, "°C"),
-        (columns.power, _watts(reading.power_mw), " W"),
-        (columns.clock, reading.sm_clock_mhz, " MHz"),
+        (columns.utilisation, util, "%", False),
+        (columns.temperature, reading.temperature_c, "°C", hot),
+        (columns.power, _watts(reading.power_mw), " W", False),
+        (columns.clock, reading.sm_clock_mhz, " MHz", hot),
     )
-    for size, value, unit in wanted:
+    for size, value, unit, is_hot in wanted:
         if size:
-            row += number_text(value, size + 1, unit, is_old=old, is_quiet=quiet)
+            row += number_text(value, size + 1, unit, is_old=old, is_quiet=quiet, is_hot=is_hot)
     return row
 
 

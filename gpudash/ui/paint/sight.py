@@ -5,7 +5,8 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import NamedTuple
 
-from gpudash.core.model import Gpu, GpuState
+from gpudash.core.happenings import HEAT_BITS
+from gpudash.core.model import Gpu, GpuReading, GpuState
 from gpudash.core.units import GIB, format_memory, gib
 from gpudash.core.verify import judge_gpu
 from gpudash.ui.paint.claims import Claim
@@ -96,13 +97,31 @@ def _used_style(used: int | None) -> str:
 
 
 @lru_cache(maxsize=1024)
-def number_text(value: int | None, width: int, unit: str, *, is_old: bool, is_quiet: bool) -> Row:
-    """Write a number with its unit, right-aligned; what the driver doesn't say is `–`."""
+def number_text(
+    value: int | None,
+    width: int,
+    unit: str,
+    *,
+    is_old: bool,
+    is_quiet: bool,
+    is_hot: bool = False,
+) -> Row:
+    """Write a number with its unit, right-aligned; what the driver doesn't say is `–`.
+
+    Amber where the driver slows the GPU (`is_hot`), and nowhere else.
+    """
     if value is None:
         # A dash where the number would end.
         return ((right("–" + " " * len(unit.strip()), width), "text-muted"),)
     style = "text-muted" if is_old or is_quiet else "text"
+    if is_hot and not is_old:
+        style = "unknown"
     return ((right(f"{value}{unit}", width), style),)
+
+
+def is_slowed(reading: GpuReading) -> bool:
+    """Tell whether the driver slows this GPU because it is hot."""
+    return bool((reading.throttle_bits or 0) & HEAT_BITS)
 
 
 def who(claims: tuple[Claim, ...], room: int, *, is_old: bool, glyphs: Glyphs) -> Row:

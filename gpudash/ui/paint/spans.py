@@ -45,7 +45,8 @@ def outside(text: str, limit: int = 120) -> str:
     text = unicodedata.normalize("NFC", clean_text(text, limit))
     if text.isascii():
         return text
-    return "".join(char for char in text if not _is_disputed(char))
+    kept = (char for char in text if not _is_disputed(char))
+    return "".join(" " if char.isspace() else char for char in kept)
 
 
 def _is_disputed(char: str) -> bool:
@@ -103,7 +104,10 @@ def right(text: str, width: int) -> str:
 
 def row_width(row: Row) -> int:
     """Return how many cells a row takes."""
-    return sum(len(text) if text.isascii() else _measured(text) for text, _ in row)
+    total = 0
+    for text, _ in row:
+        total += len(text) if text.isascii() else _measured(text)
+    return total
 
 
 def fit(row: Row, width: int, mark: str = "") -> Row:

@@ -162,7 +162,7 @@ def _unknown(
         return _nothing()
     found = silences(count, now_s)
     found += _unreadable(count)
-    if not found:
+    if not found and count.gpus:
         reasons = [gpu.reason for host in verdict.hosts for gpu in host.gpus if gpu.reason]
         found = [fact(reason, "unknown b") for reason in reasons[:1]]
     return Story(

@@ -76,47 +76,104 @@ def all_holders(fleet: Fleet) -> tuple[Holder, ...]:
     return tuple(one for host in fleet.hosts for one in holders(host, fleet.letters))
 
 
+class HostSums(NamedTuple):
+    """What one host adds to the tally."""
+
+    read: int
+    held: int
+    zero: int
+    used_bytes: int
+    total_bytes: int
+    broken: tuple[GpuMark, ...]
+    unreadable: tuple[GpuMark, ...]
+    unexplained: tuple[GpuMark, ...]
+
+
+def host_sums(host: Host) -> HostSums:
+    """Add up one host that is read."""
+    readable = [gpu for gpu in host.gpus if gpu.reading and gpu.reading.used_bytes is not None]
+    held = sum(1 for gpu in readable if _used(gpu) or gpu_processes(gpu))
+    return HostSums(
+        read=len(readable),
+        held=held,
+        zero=len(readable) - held,
+        used_bytes=sum(_used(gpu) for gpu in readable),
+        total_bytes=sum(gpu.info.total_bytes or 0 for gpu in readable),
+        broken=_marks(host, _BROKEN),
+        unreadable=_marks(host, _UNREADABLE),
+        unexplained=tuple(
+            GpuMark(host.name, gpu.info.index, "unexplained", gap)
+            for gpu in readable
+            if (gap := unexplained_bytes(gpu))
+        ),
+    )
+
+
 def tally(fleet: Fleet, found: tuple[Holder, ...]) -> Tally:
     """Add up a fleet; `found` are its holders (see `all_holders`)."""
+    return joined_sums(fleet, found, tuple(host_sums(one) for one in fleet.hosts if is_read(one)))
+
+
+def joined_sums(fleet: Fleet, found: tuple[Holder, ...], sums: tuple[HostSums, ...]) -> Tally:
+    """Join what the hosts that are read add up to."""
     live = {host.name for host in fleet.hosts if is_read(host)}
-    readable = [
-        (host, gpu)
-        for host in fleet.hosts
-        if host.name in live
-        for gpu in host.gpus
-        if gpu.reading is not None and gpu.reading.used_bytes is not None
-    ]
     current = tuple(one for one in found if one.key[0] in live)
     return Tally(
         hosts=fleet.hosts,
         gpus=sum(len(host.gpus) for host in fleet.hosts),
-        gpus_read=len(readable),
-        gpus_held=sum(1 for _, gpu in readable if _used(gpu) or gpu_processes(gpu)),
-        gpus_zero=sum(1 for _, gpu in readable if not _used(gpu) and not gpu_processes(gpu)),
-        used_bytes=sum(_used(gpu) for _, gpu in readable),
-        total_bytes=sum(gpu.info.total_bytes or 0 for _, gpu in readable),
+        gpus_read=sum(one.read for one in sums),
+        gpus_held=sum(one.held for one in sums),
+        gpus_zero=sum(one.zero for one in sums),
+        used_bytes=sum(one.used_bytes for one in sums),
+        total_bytes=sum(one.total_bytes for one in sums),
         holders=tuple(sorted(current, key=lambda one: (len(one.letter), one.letter, one.key))),
         silent=tuple(host for host in fleet.hosts if host.name not in live),
-        broken=_marks(fleet, live, _BROKEN),
-        unreadable=_marks(fleet, live, _UNREADABLE),
-        unexplained=tuple(
-            GpuMark(host.name, gpu.info.index, "unexplained", gap)
-            for host, gpu in readable
-            if (gap := unexplained_bytes(gpu))
-        ),
+        broken=tuple(mark for one in sums for mark in one.broken),
+        unreadable=tuple(mark for one in sums for mark in one.unreadable),
+        unexplained=tuple(mark for one in sums for mark in one.unexplained),
         dead=tuple(one for one in current if one.is_dead),
     )
+
+
+class Ledger:
+    """Holders and sums from one tick to the next: only hosts that changed are counted again."""
+
+    def __init__(self) -> None:
+        self._holders: dict[str, tuple[Host, object, tuple[Holder, ...]]] = {}
+        self._sums: dict[str, tuple[Host, HostSums]] = {}
+
+    def holders_of(self, fleet: Fleet, host: Host) -> tuple[Holder, ...]:
+        """Return the holders of one host of the fleet."""
+        known = self._holders.get(host.name)
+        if known is None or known[0] is not host or known[1] is not fleet.letters:
+            known = (host, fleet.letters, holders(host, fleet.letters))
+            self._holders[host.name] = known
+        return known[2]
+
+    def all_holders(self, fleet: Fleet) -> tuple[Holder, ...]:
+        """Return the holders on all hosts, host by host."""
+        return tuple(one for host in fleet.hosts for one in self.holders_of(fleet, host))
+
+    def tally(self, fleet: Fleet) -> Tally:
+        """Add up a fleet."""
+        sums = tuple(self._sums_of(host) for host in fleet.hosts if is_read(host))
+        return joined_sums(fleet, self.all_holders(fleet), sums)
+
+    def _sums_of(self, host: Host) -> HostSums:
+        known = self._sums.get(host.name)
+        if known is None or known[0] is not host:
+            known = (host, host_sums(host))
+            self._sums[host.name] = known
+        return known[1]
 
 
 def _used(gpu: Gpu) -> int:
     return (gpu.reading.used_bytes or 0) if gpu.reading else 0
 
 
-def _marks(fleet: Fleet, live: set[str], words: dict[GpuState, str]) -> tuple[GpuMark, ...]:
+def _marks(host: Host, words: dict[GpuState, str]) -> tuple[GpuMark, ...]:
     return tuple(
         GpuMark(host.name, gpu.info.index, words[gpu.state])
-        for host in fleet.hosts
-        if host.name in live
         for gpu in host.gpus
         if gpu.state in words
     )
