@@ -99,7 +99,10 @@ class LinkDown:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LinkPaused:
-    """The user released the driver on this host."""
+    """The user paused this host."""
+
+    is_released: bool
+    """The sampler has ended: no handle of ours is open any more."""
 
 
 LinkEvent = LinkConnecting | LinkStale | LinkDown | LinkPaused

@@ -30,6 +30,7 @@ from gpudash.core.readings import read_gpu
 from gpudash.core.units import plural
 
 HAPPENINGS = 200
+RELEASED = "paused, driver released"
 
 
 def new_fleet(names: tuple[str, ...], at_s: float) -> Fleet:
@@ -86,7 +87,7 @@ def step(host: Host, event: Event, at_s: float) -> Host:
             down = replace(host, problem=event.problem, retry=host.retry + 1, seq=-1)
             return _linked(down, Link.DOWN, at_s)
         case LinkPaused():
-            return _linked(replace(host, problem=None, seq=-1), Link.PAUSED, at_s)
+            return _paused(host, event, at_s)
         case _:
             assert_never(event)
 
@@ -95,6 +96,17 @@ def _linked(host: Host, link: Link, at_s: float) -> Host:
     if host.link is link:
         return host
     return replace(host, link=link, link_since_s=at_s)
+
+
+def _paused(host: Host, event: LinkPaused, at_s: float) -> Host:
+    problem = Problem(
+        title=RELEASED if event.is_released else "paused",
+        sentence="gpudash holds no driver handle on this host."
+        if event.is_released
+        else "Values stand still; in a moment the driver is released.",
+        advice="p goes on.",
+    )
+    return _linked(replace(host, problem=problem, seq=-1), Link.PAUSED, at_s)
 
 
 def _greeted(host: Host, hello: Hello, at_s: float) -> Host:
@@ -113,6 +125,9 @@ def _greeted(host: Host, hello: Hello, at_s: float) -> Host:
     )
     if not hello.roster:
         return _linked(replace(host, problem=_no_gpus()), Link.LIVE, at_s)
+    if (hello.seq == 0 or rebooted) and host.link is Link.LIVE:
+        # What stands there was read by another probe: it proves nothing any more.
+        return _linked(host, Link.CONNECTING, at_s)
     return host
 
 
@@ -135,16 +150,23 @@ def _rostered(known: tuple[Gpu, ...], roster: tuple[GpuInfo, ...]) -> tuple[Gpu,
     A GPU that answers without its UUID is the one of the same bus id or index; one that was
     known only by its place has now got a name.
     """
+    by_key = {gpu.info.key: gpu for gpu in known}
     named = {info.key for info in roster}
-    remaining = {gpu.info.key: gpu for gpu in known if gpu.info.key not in named}
+    remaining = {key: gpu for key, gpu in by_key.items() if key not in named}
     gpus: list[Gpu] = []
     for info in roster:
-        old = _same_place(remaining, info)
-        if old is not None:
-            del remaining[old.info.key]
-            if info.uuid is None:
-                info = replace(old.info, index=info.index)
-        gpus.append(Gpu(info=info, reading=None, state=GpuState.UNREAD))
+        old = by_key.get(info.key)
+        if old is None:
+            old = _same_place(remaining, info)
+            if old is not None:
+                del remaining[old.info.key]
+                if info.uuid is None:
+                    info = replace(old.info, index=info.index)
+        if old is None or old.state is GpuState.MISSING:
+            gpus.append(Gpu(info=info, reading=None, state=GpuState.UNREAD))
+        else:
+            # What is old stays in view until the next tick; without a LIVE link it proves nothing.
+            gpus.append(replace(old, info=info))
     gone = (Gpu(info=gpu.info, reading=None, state=GpuState.MISSING) for gpu in remaining.values())
     return (*gpus, *gone)
 
@@ -211,8 +233,8 @@ def _faulted(host: Host, fault: Fault, at_s: float) -> Host:
         return _linked(replace(host, problem=problem), Link.HUNG, at_s)
     if not fault.is_fatal:
         return host
-    down = replace(host, problem=problem_of(fault), retry=host.retry + 1, seq=-1)
-    return _linked(down, Link.DOWN, at_s)
+    failed = replace(host, problem=problem_of(fault), retry=host.retry + 1, seq=-1)
+    return _linked(failed, Link.DOWN, at_s)
 
 
 def _hangs(fault: Fault) -> Problem:
@@ -237,7 +259,7 @@ def problem_of(fault: Fault) -> Problem:
         advice=known.advice,
         detail=f"{fault.call} returned {known.name} ({code}). {fault.text}".strip(),
         code=code,
-        is_no_driver=code in (nvml.LIBRARY_NOT_FOUND, nvml.DRIVER_NOT_LOADED),
+        is_no_driver=code == nvml.LIBRARY_NOT_FOUND,
     )
 
 

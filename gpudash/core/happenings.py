@@ -29,7 +29,7 @@ def noticed(
 
 def _link_news(before: Host, after: Host, at_s: float) -> list[Happening]:
     if before.link is after.link:
-        return []
+        return _release_news(before, after, at_s)
     silent_s = at_s - before.link_since_s
     was_read = before.samples > 0
     match after.link:
@@ -40,7 +40,7 @@ def _link_news(before: Host, after: Host, at_s: float) -> list[Happening]:
         case Link.DOWN if after.problem and not _same_trouble(before, after):
             return [_line(after, at_s, after.problem.title, tone="bad")]
         case Link.PAUSED:
-            return [_line(after, at_s, "paused, driver released", tone="warn")]
+            return [_line(after, at_s, "paused", tone="warn")]
         case Link.LIVE if was_read and before.link is not Link.CONNECTING:
             words = f"answers again, after {format_duration(silent_s)}"
             return [_line(after, at_s, words, tone="good")]
@@ -48,6 +48,12 @@ def _link_news(before: Host, after: Host, at_s: float) -> list[Happening]:
             return [_line(after, at_s, "is read again", tone="good")]
         case _:
             return []
+
+
+def _release_news(before: Host, after: Host, at_s: float) -> list[Happening]:
+    if after.link is not Link.PAUSED or after.problem is None or before.problem == after.problem:
+        return []
+    return [_line(after, at_s, after.problem.title, tone="warn")]
 
 
 def _same_trouble(before: Host, after: Host) -> bool:

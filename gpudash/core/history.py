@@ -87,6 +87,20 @@ class Ring:
             values.append(None if value == GAP else value)
         return values
 
+    def columns(self, now_s: int, count: int, width_s: int = 1) -> tuple[int | None, ...]:
+        """Return the maxima of the last `count` spans of `width_s` seconds, oldest first.
+
+        Spans begin at whole multiples of their width, so only the newest one still changes.
+        """
+        end = now_s // width_s * width_s + width_s
+        first = end - count * width_s
+        values = self.fine(end - 1, min(end - first, FINE))
+        values[:0] = [None] * (end - first - len(values))
+        if width_s == 1:
+            return tuple(values)
+        spans = (values[at : at + width_s] for at in range(0, len(values), width_s))
+        return tuple(max((v for v in span if v is not None), default=None) for span in spans)
+
     def coarse(self, now_s: int, steps: int) -> Iterator[tuple[int, int] | None]:
         """Yield (minimum, maximum) of the last `steps` spans of 10 s, oldest first."""
         newest = None if self._newest_s is None else self._newest_s // PER_COARSE

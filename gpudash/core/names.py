@@ -86,7 +86,7 @@ def _module_label(module: str, rest: tuple[str, ...]) -> Label:
         name = _MODULES[module]
         detail = "ipykernel" if name == "notebook" else _inner_script(rest)
         return Label(name=name, detail=detail)
-    return Label(name=module.split(".", 1)[0], detail=_serving_detail(rest))
+    return Label(name=module.split(".", 1)[0], detail=_serving_detail((module, *rest)))
 
 
 def _script_label(script: str, rest: tuple[str, ...]) -> Label:

@@ -145,6 +145,7 @@ def obey(command, sampler, wire):
         else:
             sampler.interval = float(interval)
             wire.ack(command)
+            sampler.hello()
     elif do == "once":
         wire.ack(command)
         sampler.tick()

@@ -28,7 +28,7 @@ from gpudash.core.fleet import apply, has_rebooted, new_fleet
 from gpudash.core.history import History
 from gpudash.core.model import Fleet, Host, Link
 from gpudash.services.clock import Clock
-from gpudash.services.trace import remember
+from gpudash.services.trace import Pacer, remember
 from gpudash.sources.base import HostSource, SourceError, Stream
 
 log = logging.getLogger(__name__)
@@ -40,6 +40,8 @@ HUNG_PATIENCE_S = 30.0
 """A sampler whose call has not returned for so long is abandoned and replaced."""
 RETRY_S = (1.0, 2.0, 5.0, 10.0, 20.0, 30.0, 60.0)
 GOOD_STREAM_S = 30.0
+RELEASE_S = 10.0
+"""A pause of so long releases the driver: an open handle blocks resets and upgrades."""
 PROCESS_REFRESH_S = 20.0
 """Listed processes are asked about again: the same pid may be another process by then."""
 PROCESS_RETRY_S = 2.0
@@ -58,7 +60,8 @@ class _Watch:
     asked_s: float = 0.0
     next_id: int = 1
     wake: asyncio.Event = field(default_factory=asyncio.Event)
-    is_paused: bool = False
+    paused_s: float | None = None
+    pacer: Pacer = field(default_factory=Pacer)
 
 
 class FleetMonitor:
@@ -105,18 +108,32 @@ class FleetMonitor:
     def reconnect(self, name: str) -> None:
         """Try a host again now; a paused one goes on, a live one starts anew."""
         watch = self._watches[name]
-        watch.is_paused = False
+        watch.paused_s = None
         watch.wake.set()
 
     def pause(self, name: str) -> None:
-        """End the sampler on a host: the driver is released."""
+        """Let a host's values stand still; after 10 s its sampler ends: the driver is released."""
         watch = self._watches[name]
-        watch.is_paused = True
-        watch.wake.set()
+        if watch.paused_s is None:
+            watch.paused_s = self._clock.now()
+            self._apply(name, LinkPaused(is_released=watch.sampler is None))
 
-    def is_paused(self, name: str) -> bool:
-        """Tell whether a host was paused by the user."""
-        return self._watches[name].is_paused
+    def resume(self, name: str) -> None:
+        """Go on with a paused host: at once while its sampler still runs, else with a new one."""
+        watch = self._watches[name]
+        if watch.paused_s is not None:
+            watch.paused_s = None
+            if watch.sampler is None:
+                watch.wake.set()
+
+    def paused_for(self, name: str) -> float | None:
+        """Return how long a host has been paused, or None."""
+        paused_s = self._watches[name].paused_s
+        return None if paused_s is None else self._clock.now() - paused_s
+
+    def second(self, name: str) -> int:
+        """Return the current second on a host's grid in the history."""
+        return self._watches[name].pacer.second(self._clock.now())
 
     def _apply(self, name: str, event: Event) -> None:
         now = self._clock.now()
@@ -128,7 +145,7 @@ class FleetMonitor:
         if isinstance(event, Hello) and _rebooted(before, after):
             self.history.forget(name)
         if isinstance(event, Sample) and after.samples != before.samples:
-            remember(self.history, after, int(now))
+            remember(self.history, after, self._watches[name].pacer.tick(now))
         self.version += 1
         self.dirty.add(name)
         if self._listener is not None:
@@ -141,15 +158,15 @@ class FleetMonitor:
         try:
             while True:
                 watch.wake.clear()
-                if watch.is_paused:
-                    self._apply(name, LinkPaused())
+                if watch.paused_s is not None:
+                    self._apply(name, LinkPaused(is_released=True))
                     await watch.wake.wait()
                     continue
                 began_s = self._clock.now()
                 await self._attempt(name, watch)
                 if self._clock.now() - began_s > GOOD_STREAM_S:
                     failures = 0
-                if watch.wake.is_set():
+                if watch.wake.is_set() or watch.paused_s is not None:
                     failures = 0
                     continue
                 await self._rest(watch, failures)
@@ -183,7 +200,7 @@ class FleetMonitor:
         waker = asyncio.ensure_future(watch.wake.wait())
         hung_since: float | None = None
         try:
-            while not watch.wake.is_set():
+            while not watch.wake.is_set() and not self._shall_release(watch):
                 reader = reader or asyncio.ensure_future(stream.read())
                 await asyncio.wait(
                     (reader, waker),
@@ -195,7 +212,7 @@ class FleetMonitor:
                     for event in events:
                         self._take(name, watch, event)
                     hung_since = None
-                elif not watch.wake.is_set():
+                elif watch.paused_s is None and not watch.wake.is_set():
                     self._apply(name, LinkStale())
                     hung_since = hung_since or self._clock.now()
                     if self._clock.now() - hung_since > HUNG_PATIENCE_S:
@@ -206,13 +223,19 @@ class FleetMonitor:
                 reader.cancel()
                 await asyncio.gather(reader, return_exceptions=True)
 
+    def _shall_release(self, watch: _Watch) -> bool:
+        return watch.paused_s is not None and self._clock.now() - watch.paused_s >= RELEASE_S
+
     def _patience(self, name: str) -> float:
         host = self.fleet.host(name)
         if host.link is Link.CONNECTING:
             return HELLO_PATIENCE_S
+        # While paused the stream goes on: its ticks are what wakes us to release the driver.
         return max(LEAST_STALE_S, STALE_INTERVALS * host.interval_s)
 
     def _take(self, name: str, watch: _Watch, event: Event) -> None:
+        if watch.paused_s is not None and not isinstance(event, Fault):
+            return
         if isinstance(event, Fault) and not event.is_fatal:
             log.warning("[%s] %s: code %s, hung %s", name, event.call, event.code, event.hung_s)
         self._apply(name, event)

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from gpudash.sources.base import HostSource
+from gpudash.sources.handover import EarlySampler
 from gpudash.sources.local import LocalSource
 
 
-def local_source(name: str = "local") -> HostSource:
-    """Return this machine as a host."""
-    return LocalSource(name)
+def local_source(name: str = "local", early: EarlySampler | None = None) -> HostSource:
+    """Return this machine as a host; `early` is its sampler where one runs already."""
+    return LocalSource(name, early)

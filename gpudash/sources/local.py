@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 
 from gpudash.core.events import Event
 from gpudash.core.model import Problem
 from gpudash.core.wire import LineDecoder, encode_command
 from gpudash.sources import shipping
 from gpudash.sources.base import SourceError, Stream
+from gpudash.sources.handover import EarlySampler
 from gpudash.sources.oneshot import ended_problem, new_token, python_argv
 from gpudash.sources.process import Child
 
@@ -22,10 +23,11 @@ _END_PATIENCE_S = 0.6
 class ChildStream:
     """One probe program as a stream of events."""
 
-    def __init__(self, child: Child, decoder: LineDecoder) -> None:
+    def __init__(self, child: Child, decoder: LineDecoder, events: Sequence[Event] = ()) -> None:
+        """Go on with a running program; `events` were read before."""
         self._child = child
         self._decoder = decoder
-        self._events: list[Event] = []
+        self._events: list[Event] = list(events)
         self._failure: SourceError | None = None
         self._has_ended = False
         self._wake = asyncio.Event()
@@ -96,8 +98,10 @@ class ChildStream:
 class LocalSource:
     """This machine."""
 
-    def __init__(self, name: str = "local") -> None:
+    def __init__(self, name: str = "local", early: EarlySampler | None = None) -> None:
+        """`early` is a sampler that runs already; the first stream goes on with it."""
         self._name = name
+        self._early = early
 
     @property
     def name(self) -> str:
@@ -106,6 +110,9 @@ class LocalSource:
 
     async def open_sampler(self, interval_s: float) -> Stream:
         """Start the sampler. Raises SourceError."""
+        early, self._early = self._early, None
+        if early is not None:
+            return ChildStream(early.child, early.decoder, early.events)
         return self._open(shipping.sampler_payload, {"interval": interval_s})
 
     async def open_hand(self) -> Stream:

@@ -267,7 +267,8 @@ events = st.one_of(
             Bye(reason="done"),
             Garbled(reason="noise", excerpt="x"),
             LinkConnecting(),
-            LinkPaused(),
+            LinkPaused(is_released=False),
+            LinkPaused(is_released=True),
             LinkStale(),
         ]
     ),

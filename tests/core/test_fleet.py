@@ -178,7 +178,8 @@ DOWN = LinkDown(problem=Problem(title="probe killed", sentence="Something killed
         (FATAL, Link.DOWN, "driver not loaded"),
         (Fault(call="nvmlDeviceGetCount", code=9), Link.LIVE, None),
         (DOWN, Link.DOWN, "probe killed"),
-        (LinkPaused(), Link.PAUSED, None),
+        (LinkPaused(is_released=False), Link.PAUSED, "paused"),
+        (LinkPaused(is_released=True), Link.PAUSED, "paused, driver released"),
         (LinkConnecting(), Link.CONNECTING, None),
         (Garbled(reason="r", excerpt=""), Link.STALE, "garbled answer"),
         (Bye(reason="done"), Link.LIVE, None),
@@ -223,7 +224,7 @@ def test_a_problem_says_what_to_do(code: int) -> None:
     assert problem.sentence.endswith(".")
     assert problem.code == code
     assert str(code) in problem.detail
-    assert problem.is_no_driver is (code in (9, 12))
+    assert problem.is_no_driver is (code == 12)
 
 
 # -- a reboot ----------------------------------------------------------------------------------
@@ -335,11 +336,18 @@ def test_what_is_told_of_a_family() -> None:
 
 def test_what_is_told_of_the_link() -> None:
     fleet = told(
-        *holding(), LinkStale(), sample(2, reading(0)), LinkPaused(), HANGS, sample(3, reading(0))
+        *holding(),
+        LinkStale(),
+        sample(2, reading(0)),
+        LinkPaused(is_released=False),
+        LinkPaused(is_released=True),
+        HANGS,
+        sample(3, reading(0)),
     )
     assert words(fleet) == [
         "is silent: no line for three intervals",
         "answers again, after 1 s",
+        "paused",
         "paused, driver released",
         "the driver hangs",
         "answers again, after 1 s",

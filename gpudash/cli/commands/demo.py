@@ -2,27 +2,54 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from gpudash.services.monitor import FleetMonitor
+    from gpudash.sources.demo import Scenario
+
+PAST_HOSTS = 8
+"""For more hosts no past is made up: it would take seconds, and a heat map shows none."""
+
 
 def run(words: list[str]) -> int:
     """Show a scenario; it is marked SIMULATED everywhere."""
     from gpudash.cli import arguments
+    from gpudash.cli.commands.dashboard import add_looks, finish_looks
     from gpudash.sources.demo import DEFAULT, NAMES, parse_scenario
+    from gpudash.ui import start
 
     parser = arguments.Parser(prog="gpudash demo", description="A simulated fleet.")
     parser.add_argument(
         "scenario",
         nargs="?",
         default=DEFAULT,
-        help=f"{', '.join(NAMES)} (default {DEFAULT}); fleet:HxG for H hosts of G GPUs",
+        metavar="SCENARIO",
+        help=f"{', '.join(NAMES)} (default {DEFAULT}); fleet:HxG is H hosts of G GPUs",
     )
-    parser.add_argument("--interval", default="1s", metavar="D", help="100ms to 1h (default 1s)")
-    parser.add_argument("--seed", type=int, default=1, help="another past and other noise")
-    parser.add_argument("--theme", metavar="NAME", help="a theme's name; default gpudash-dark")
-    parser.add_argument("--ascii", action="store_true", help="draw with ASCII only")
+    parser.add_argument("--seed", type=int, default=1, metavar="N", help="another past")
+    add_looks(parser)
     plan = parser.parse_words(words)
+    finish_looks(plan)
     scenario = parse_scenario(plan.scenario)
-    interval_s = arguments.interval(plan.interval)
+    start.require_terminal()
+    theme = start.chosen_theme(plan.theme)
+    glyphs = start.chosen_glyphs(is_ascii=plan.ascii)
+    monitor = make_monitor(scenario, plan.seed, plan.interval_s)
+    return start.show(monitor, theme, glyphs, density=plan.density)
 
-    from gpudash.ui.start import show_demo
 
-    return show_demo(scenario, plan.seed, interval_s, theme=plan.theme, is_ascii=plan.ascii)
+def make_monitor(scenario: Scenario, seed: int, interval_s: float) -> FleetMonitor:
+    """Return a monitor of a simulated fleet, with a past to draw."""
+    from gpudash.services.clock import SystemClock
+    from gpudash.services.monitor import FleetMonitor
+    from gpudash.services.past import seed as put_past
+    from gpudash.sources.demo import demo_sources, prehistory
+
+    clock = SystemClock()
+    sources = demo_sources(scenario, seed)
+    monitor = FleetMonitor(sources, clock, interval_s=interval_s)
+    if len(sources) <= PAST_HOSTS:
+        for past in prehistory(scenario, seed):
+            put_past(monitor.history, past.host, past.gpu, int(clock.now()), past.values)
+    return monitor

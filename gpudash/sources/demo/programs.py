@@ -1,0 +1,230 @@
+"""What runs on a simulated host: a sampler and a hand that speak the wire in bytes.
+
+Demo time comes in as an argument; the same calls give the same bytes. What a real probe does not
+say (`simulated`) is said in the hello, and never left out.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from gpudash.core import nvml
+from gpudash.core.families import INITIAL_PID_NAMESPACE
+from gpudash.core.wire import PROTOCOL
+from gpudash.sources.demo.machine import H200, MIB, Holding, Instant, Machine, Slice
+from gpudash.sources.demo.noise import key_of
+from gpudash.sources.demo.tasks import Task
+
+TOKEN = "gpudash-demo"
+TICKS_A_SECOND = 100
+ROWS_A_LINE = 24
+LEAST_INTERVAL_S, MOST_INTERVAL_S = 0.05, 3600.0
+
+
+def line(**fields: object) -> bytes:
+    """Return one line of the wire."""
+    return json.dumps(fields, separators=(",", ":")).encode() + b"\n"
+
+
+def uptime_s(machine: Machine, at_s: float) -> float:
+    """Return a host's monotonic time: it has been up for 20 to 60 days at the launch."""
+    return 1_728_000 + key_of(machine.name, "boot") % 3_456_000 + at_s
+
+
+class _Program:
+    """What both programs share: commands in, one ack each, an end."""
+
+    def __init__(self, machine: Machine) -> None:
+        self._machine = machine
+        self._seq = 0
+        self.has_ended = False
+
+    def greeting(self, at_s: float) -> bytes:  # noqa: ARG002 (a sampler's hello has a time)
+        """Return what comes first: the handshake token."""
+        return TOKEN.encode() + b"\n"
+
+    def answer(self, command: bytes, at_s: float) -> bytes:
+        """Return the lines that answer one command line; nothing passes while it is silent."""
+        if self._machine.silent_left_s(at_s) > 0:
+            return b""
+        order: dict[str, Any] = json.loads(command)
+        return self._obey(order, at_s)
+
+    def _obey(self, order: dict[str, Any], at_s: float) -> bytes:
+        if order["do"] == "bye":
+            return self._ack(order, at_s) + self._bye("asked to end", at_s)
+        return self._ack(order, at_s, error=f"unknown command {str(order['do'])[:40]!r}")
+
+    def _ack(self, order: dict[str, Any], at_s: float, *, error: str = "", **more: object) -> bytes:
+        said = {"ok": True} if not error else {"ok": False, "error": error}
+        return self._line(at_s, t="ack", id=order["id"], **said, **more)
+
+    def _bye(self, reason: str, at_s: float) -> bytes:
+        self.has_ended = True
+        return self._line(at_s, t="bye", reason=reason)
+
+    def _line(self, at_s: float, **fields: object) -> bytes:
+        kind = {"t": fields.pop("t"), "seq": self._seq}
+        mono = round(uptime_s(self._machine, at_s), 3)
+        return line(**kind, mono=mono, **fields)
+
+
+class Sampler(_Program):
+    """Tells the GPUs, one line a tick; a fault once the driver hangs, nothing while silent."""
+
+    def __init__(self, machine: Machine, interval_s: float) -> None:
+        super().__init__(machine)
+        self.interval_s = interval_s
+
+    def greeting(self, at_s: float) -> bytes:
+        """Return token and hello, or the fault that ends it where there is no driver."""
+        opening = super().greeting(at_s)
+        code = self._machine.driver_code
+        if code is not None:
+            self.has_ended = True
+            return opening + self._line(at_s, t="fault", call="nvmlInit_v2", code=code, fatal=True)
+        return opening + self._hello(at_s)
+
+    def _hello(self, at_s: float) -> bytes:
+        machine = self._machine
+        kind = machine.boards[0] if machine.boards else H200
+        roster = [_roster_entry(machine, gpu) for gpu in range(len(machine.boards))]
+        return self._line(
+            at_s,
+            t="hello",
+            v=PROTOCOL,
+            interval=self.interval_s,
+            source="demo",
+            simulated=True,
+            python="3.12.3",
+            driver=kind.driver,
+            nvml=kind.nvml,
+            boot=machine.identity("boot"),
+            uid=0,
+            pidns=INITIAL_PID_NAMESPACE,
+            unsupported=[],
+            roster=roster,
+        )
+
+    def tick(self, at_s: float) -> bytes:
+        """Return the line of one tick; none while the host is silent."""
+        self._seq += 1
+        machine = self._machine
+        if machine.silent_left_s(at_s) > 0:
+            return b""
+        if machine.hangs_from_s is not None and at_s >= machine.hangs_from_s:
+            hung_s = round(at_s - machine.hangs_from_s, 3)
+            call = "nvmlDeviceGetMemoryInfo"
+            return self._line(at_s, t="fault", call=call, gpu=2, code=None, hung=hung_s)
+        gpus = [self._reading(gpu, now) for gpu, now in enumerate(machine.instants(at_s))]
+        return self._line(at_s, t="sample", gpus=gpus)
+
+    def _reading(self, gpu: int, now: Instant | None) -> object:
+        if now is None:
+            return {"e": nvml.GPU_IS_LOST}
+        slices = [piece for piece in self._machine.slices if piece.gpu == gpu]
+        utilisation: object = {"e": nvml.NOT_SUPPORTED} if slices else now.utilisation_pct
+        reading = [
+            now.used_bytes,
+            utilisation,
+            now.power_mw,
+            now.temperature_c,
+            now.sm_clock_mhz,
+            now.throttle_bits,
+            now.pstate,
+            now.recovery_action,
+            [_row(held) for held in now.holdings if held.instance is None],
+        ]
+        if not slices:
+            return reading
+        return [*reading, [self._slice(piece, now) for piece in slices]]
+
+    def _slice(self, piece: Slice, now: Instant) -> dict[str, object]:
+        held = [holding for holding in now.holdings if holding.instance == piece.instance]
+        return {
+            "gi": piece.instance,
+            "ci": 0,
+            "uuid": f"MIG-{self._machine.identity('mig', piece.gpu * 16 + piece.instance)}",
+            "profile": piece.profile,
+            "used": sum(holding.mib for holding in held) * MIB,
+            "total": piece.total_mib * MIB,
+            "procs": [_row(holding) for holding in held],
+        }
+
+    def _obey(self, order: dict[str, Any], at_s: float) -> bytes:
+        match order["do"]:
+            case "rate":
+                return self._rate(order, at_s)
+            case "once":
+                return self._ack(order, at_s) + self.tick(at_s)
+            case "release":
+                return self._ack(order, at_s) + self._bye("driver released", at_s)
+        return super()._obey(order, at_s)
+
+    def _rate(self, order: dict[str, Any], at_s: float) -> bytes:
+        wanted: object = order.get("interval")
+        if isinstance(wanted, bool) or not isinstance(wanted, (int, float)):
+            return self._ack(order, at_s, error="interval is not a number of seconds")
+        if not LEAST_INTERVAL_S <= wanted <= MOST_INTERVAL_S:
+            return self._ack(order, at_s, error="interval is out of bounds")
+        self.interval_s = float(wanted)
+        return self._ack(order, at_s)
+
+
+class Hand(_Program):
+    """Answers about processes; says nothing unasked."""
+
+    def _obey(self, order: dict[str, Any], at_s: float) -> bytes:
+        if order["do"] == "process":
+            return self._processes(order, at_s)
+        return super()._obey(order, at_s)
+
+    def _processes(self, order: dict[str, Any], at_s: float) -> bytes:
+        pids = order.get("pids")
+        if not isinstance(pids, list) or any(type(pid) is not int for pid in pids):
+            return self._ack(order, at_s, error="pids is not a list of whole numbers")
+        known = self._machine.tasks(at_s)
+        rows = [self._process(known[pid], at_s) for pid in pids if pid in known]
+        gone = [pid for pid in pids if pid not in known]
+        parts = [rows[start : start + ROWS_A_LINE] for start in range(0, len(rows), ROWS_A_LINE)]
+        *first, last = parts or [[]]
+        lines = [self._ack(order, at_s, processes=part, more=True) for part in first]
+        return b"".join(lines) + self._ack(order, at_s, processes=last, gone=gone)
+
+    def _process(self, task: Task, at_s: float) -> dict[str, object]:
+        return {
+            "pid": task.pid,
+            "start": self._start_ticks(task),
+            "uid": task.person.uid,
+            "user": task.person.name,
+            "comm": task.comm,
+            "argv": task.argv,
+            "state": "S",
+            "age": round(at_s - task.started_s, 2),
+            "up": [self._ancestor(above) for above in task.ancestors()],
+        }
+
+    def _ancestor(self, task: Task) -> list[object]:
+        return [task.pid, self._start_ticks(task), task.person.uid, task.comm, task.argv]
+
+    def _start_ticks(self, task: Task) -> int:
+        return round(uptime_s(self._machine, task.started_s) * TICKS_A_SECOND)
+
+
+def _roster_entry(machine: Machine, gpu: int) -> dict[str, object]:
+    board = machine.boards[gpu]
+    entry: dict[str, object] = {
+        "index": gpu,
+        "uuid": machine.gpu_uuid(gpu),
+        "bus": f"00000000:{0x0A + 0x11 * gpu % 0xF0:02X}:00.0",
+        "name": board.name,
+        "total": board.total_mib * MIB,
+        "reserved": board.reserved_mib * MIB,
+        "limit": board.limit_w * 1000,
+    }
+    return entry | ({"mig": True} if any(piece.gpu == gpu for piece in machine.slices) else {})
+
+
+def _row(holding: Holding) -> list[object]:
+    return [holding.task.pid, holding.mib * MIB, "C"]

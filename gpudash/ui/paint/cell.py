@@ -1,0 +1,182 @@
+"""All hosts in one pane, one row each: how full every GPU is, and by whom."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from gpudash.core.families import Holder
+from gpudash.core.model import Gpu, GpuState, Host, Link
+from gpudash.core.units import format_memory
+from gpudash.ui.paint import box, hosttitle
+from gpudash.ui.paint.box import Piece
+from gpudash.ui.paint.claims import TEXT_OF, Book, Claim
+from gpudash.ui.paint.glyphs import Glyphs
+from gpudash.ui.paint.spans import (
+    Row,
+    Span,
+    cell_width,
+    finished,
+    fit,
+    left,
+    on_background,
+    outside,
+    right,
+    shorten,
+)
+from gpudash.ui.paint.view import HostView
+
+_HOST_LEAST, _HOST_MOST = 8, 24
+
+
+class CellColumns(NamedTuple):
+    """Widths of a row in cell density."""
+
+    host: int
+    cell: int
+    gap: int
+    shown: int
+    """Cells of the host with the most GPUs."""
+
+
+def cell_columns(hosts: tuple[Host, ...], width: int) -> CellColumns:
+    """Return the columns; more than 8 GPUs make narrower cells."""
+    longest = max((cell_width(outside(host.name, 64)) for host in hosts), default=0)
+    count = max((len(host.gpus) for host in hosts), default=0)
+    most = 12 if width < 100 else _HOST_MOST
+    host = max(_HOST_LEAST, min(longest, most))
+    cell, gap = (4, 1) if count <= 8 and width >= 100 else (3, 0)
+    room = max(0, (width - 2 - 4 - host - 1 - 9) // (cell + gap))
+    return CellColumns(host, cell, gap, min(count, room))
+
+
+class CellPane:
+    """The rows of all hosts at one width."""
+
+    def __init__(self, views: tuple[HostView, ...], width: int, glyphs: Glyphs) -> None:
+        self._views = views
+        self._width = width
+        self._glyphs = glyphs
+        self._columns = cell_columns(tuple(view.host for view in views), width)
+        self.height = len(views) + 3
+        self._border = "border-focus" if any(view.has_focus for view in views) else "border"
+
+    def rows(self) -> tuple[Row, ...]:
+        """Paint the whole pane."""
+        return tuple(self.row(y) for y in range(self.height))
+
+    def host_at(self, y: int) -> int | None:
+        """Return the position of the host in a row, or None."""
+        return y - 2 if 2 <= y < self.height - 1 else None
+
+    def row(self, y: int) -> Row:
+        """Paint one row."""
+        return finished(self._row(y), self._width, self._glyphs)
+
+    def _row(self, y: int) -> Row:
+        if y == 0:
+            head = Piece((("hosts", "text-strong b"),))
+            note = Piece((("one cell is one GPU, number is memory in %", "text-muted"),), 1)
+            return box.top((head, note), (), self._width, self._border, self._glyphs)
+        if y == self.height - 1:
+            return box.bottom((), (), self._width, self._border, self._glyphs)
+        if not 1 <= y < self.height:
+            return ()
+        inner = self._numbers() if y == 1 else self._host(self._views[y - 2])
+        return box.side(inner, self._width, self._border, self._glyphs)
+
+    def _numbers(self) -> Row:
+        columns = self._columns
+        gap = " " * columns.gap
+        cells = gap.join(
+            right(str(number), columns.cell - 1) + " " for number in range(columns.shown)
+        )
+        text = " " * (4 + columns.host + 1) + cells + right("memory", 10) + "   who"
+        return ((text, "text-muted"),)
+
+    def _host(self, view: HostView) -> Row:
+        host, columns = view.host, self._columns
+        tone = hosttitle.tone_of(host)
+        has_cursor = view.has_focus
+        name = shorten(outside(host.name, 64), columns.host)
+        row: Row = (
+            (self._glyphs.cursor if has_cursor else " ", "border-focus"),
+            (self._glyphs.marked if view.marked else " ", "key b"),
+            (hosttitle.glyph_of(host, self._glyphs), "decor" if tone == "text-muted" else tone),
+            (" ", "text"),
+            (left(name, columns.host), "text-strong b" if tone != "unknown" else "unknown b"),
+            (" ", "text"),
+        )
+        row += self._cells(view)
+        row += self._memory(host)
+        row += (("   ", "text"), *self._who(view))
+        return on_background(fit(row, self._width - 2, "…"), "row-cursor") if has_cursor else row
+
+    def _cells(self, view: HostView) -> Row:
+        book = Book(view.host, view.holders)
+        columns = self._columns
+        row: Row = ()
+        for position in range(columns.shown):
+            if position < len(view.host.gpus):
+                gpu = view.host.gpus[position]
+                is_live = view.host.link is Link.LIVE
+                claims = book.claims(gpu, view.now_s)
+                row += (_cell(gpu, claims, columns.cell, self._glyphs, is_live=is_live),)
+            else:
+                row += ((" " * columns.cell, "text"),)
+            if columns.gap:
+                row += ((" ", "text"),)
+        return row
+
+    def _memory(self, host: Host) -> Row:
+        used = [gpu.reading.used_bytes if gpu.reading else None for gpu in host.gpus]
+        known = [value for value in used if value is not None]
+        if host.link is not Link.LIVE or len(known) < len(used) or not used:
+            return (
+                (right("?", 9), "unknown" if host.link is not Link.CONNECTING else "text-muted"),
+            )
+        style = "text" if sum(known) else "clear"
+        amount = format_memory(sum(known))
+        return ((right(amount, 9), style),)
+
+    def _who(self, view: HostView) -> Row:
+        if hosttitle.tone_of(view.host) != "clear":
+            wrong = [piece.row for piece in hosttitle.title_pieces(view) if piece.cost == 2]
+            return wrong[0] if wrong else (("connecting", "text-muted"),)
+        return _families(view.holders)
+
+
+def _families(holders: tuple[Holder, ...]) -> Row:
+    row: Row = ()
+    for holder in holders[:4]:
+        if row:
+            row += ((", ", "text-muted"),)
+        if holder.letter:
+            row += ((f"{holder.letter} ", f"{TEXT_OF[holder.owner]} b"),)
+        row += ((outside(holder.label.name, 24), "text"),)
+    if len(holders) > 4:
+        row += ((f" +{len(holders) - 4}", "text-muted"),)
+    return row or (("free", "clear"),)
+
+
+def _cell(
+    gpu: Gpu, claims: tuple[Claim, ...], width: int, glyphs: Glyphs, *, is_live: bool
+) -> Span:
+    used = gpu.reading.used_bytes if gpu.reading else None
+    total = gpu.info.total_bytes
+    if gpu.state in (GpuState.LOST, GpuState.MISSING):
+        return right(glyphs.bad + " ", width), "leftover b on tint-bad"
+    if used is None or not total or not is_live:
+        return right("? ", width), "unknown on bar-track"
+    if used == 0:
+        return right(glyphs.nothing + " ", width), "decor on bar-track"
+    percent = min(100, round(100 * used / total))
+    number = "<1" if percent < 1 else str(percent)
+    text = right(number + ("" if len(number) == 3 and width == 3 else " "), width)
+    if not claims or not claims[0].is_family or claims[0].is_hatched:
+        return text, "unknown b on bar-track"
+    # In steps of 10 %: few styles, and no eye tells more apart.
+    share = 40 + 6 * min(10, -(-percent // 10))
+    background = "cell-foreign" if claims[0].is_foreign else "cell-alive"
+    if claims[0].text in ("unknown", "text-muted"):
+        return text, f"{claims[0].text} b on bar-track"
+    return text, f"on-cell b on {background}~{share}"

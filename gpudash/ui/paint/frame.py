@@ -1,0 +1,189 @@
+"""A whole screen as rows: what is printed before a terminal library is there, and in tests."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from gpudash.core.families import Holder
+from gpudash.core.model import Fleet, Link
+from gpudash.core.verify import judge_fleet
+from gpudash.ui.paint import welcome
+from gpudash.ui.paint.banner import banner_rows
+from gpudash.ui.paint.cell import CellPane
+from gpudash.ui.paint.events import events_rows
+from gpudash.ui.paint.footer import footer_row
+from gpudash.ui.paint.glyphs import UNICODE, Glyphs
+from gpudash.ui.paint.header import HeaderView, header_row, notes
+from gpudash.ui.paint.holders import HoldersView, holders_height, holders_rows
+from gpudash.ui.paint.holdertable import holder_table
+from gpudash.ui.paint.hostpane import HostPane
+from gpudash.ui.paint.layout import Layout, plan
+from gpudash.ui.paint.spans import Row, finished
+from gpudash.ui.paint.story import Keys, Stand, tell
+from gpudash.ui.paint.tally import all_holders, tally
+from gpudash.ui.paint.view import Density, HostView, Utilisation, WallClock, no_clock, no_history
+
+KEYS: Keys = (
+    ("r", "reconnect"),
+    ("p", "pause"),
+    ("e", "errors"),
+    ("d", "density"),
+    ("t", "theme"),
+    ("?", "help"),
+    ("q", "quit"),
+)
+
+
+class FrameView(NamedTuple):
+    """All that a screen shows."""
+
+    fleet: Fleet
+    now_s: float = 0.0
+    wall_of: WallClock = no_clock
+    utilisation_of: dict[str, Utilisation] | None = None
+    """By host name."""
+    glyphs: Glyphs = UNICODE
+    density: Density | None = None
+    """None: by the room there is."""
+    focus: str | None = None
+    """Name of the host with the cursor."""
+    cursor: int | None = None
+    stand: Stand | None = None
+    keys: Keys = KEYS
+    scope: str = ""
+
+
+def host_views(
+    view: FrameView, found: tuple[Holder, ...], density: Density
+) -> tuple[HostView, ...]:
+    """Return one view for each host."""
+    past = view.utilisation_of or {}
+    hosts = view.fleet.hosts
+    return tuple(
+        HostView(
+            host=host,
+            holders=tuple(one for one in found if one.key[0] == host.name),
+            utilisation=past.get(host.name, no_history),
+            now_s=view.now_s,
+            wall_of=view.wall_of,
+            density=density,
+            glyphs=view.glyphs,
+            has_focus=host.name == view.focus,
+            cursor=view.cursor if host.name == view.focus else None,
+            is_first=number == 0,
+            is_alone=len(hosts) == 1,
+        )
+        for number, host in enumerate(hosts)
+    )
+
+
+def header_view(view: FrameView) -> HeaderView:
+    """Return what the header says of a fleet."""
+    hosts = view.fleet.hosts
+    paused = [host.link_since_s for host in hosts if host.link is Link.PAUSED]
+    is_paused = bool(hosts) and len(paused) == len(hosts)
+    return HeaderView(
+        hosts=tuple(host.name for host in hosts),
+        gpus=sum(len(host.gpus) for host in hosts),
+        clock=view.wall_of(view.now_s),
+        interval_s=min((host.interval_s for host in hosts), default=1.0),
+        is_simulated=any(host.is_simulated for host in hosts),
+        paused_s=view.now_s - max(paused) if is_paused else None,
+        scope=view.scope,
+    )
+
+
+class Parts(NamedTuple):
+    """A screen in pieces, each as high as the layout says; a piece that is gone is empty."""
+
+    layout: Layout
+    header: tuple[Row, ...]
+    banner: tuple[Row, ...]
+    views: tuple[HostView, ...]
+    """Of the hosts; what paints them decides which rows are needed."""
+    welcome: tuple[Row, ...]
+    """In place of hosts, where there is nothing to watch."""
+    holders: tuple[Row, ...]
+    events: tuple[Row, ...]
+    footer: tuple[Row, ...]
+    word: str
+    """The banner's."""
+
+
+def compose(view: FrameView, width: int, height: int) -> Parts:
+    """Paint everything but the hosts."""
+    fleet, glyphs = view.fleet, view.glyphs
+    found = all_holders(fleet)
+    table = holder_table(fleet, found, view.now_s)
+    count = tally(fleet, found)
+    is_welcome = is_nothing_to_watch(fleet)
+    hosts = () if is_welcome else fleet.hosts
+    wanted = holders_height(table, height) if hosts else 0
+    layout = plan(width, height, hosts, holders_wanted=wanted, density=view.density)
+    head = header_view(view)
+    story = tell(
+        judge_fleet(fleet),
+        tally(Fleet(), ()) if is_welcome else count,
+        now_s=view.now_s,
+        stand=view.stand,
+        is_wide=width >= 100,
+    )
+    room = height - layout.header - layout.banner - layout.footer
+    problem = fleet.hosts[0].problem if fleet.hosts else None
+    panel = HoldersView(table, count, view.now_s, view.wall_of, glyphs)
+    keys = welcome.KEYS if is_welcome else view.keys
+    return Parts(
+        layout=layout,
+        header=(header_row(head, width, glyphs),) if layout.header else (),
+        banner=banner_rows(story, width, glyphs, () if layout.header else notes(head)),
+        views=() if is_welcome else host_views(view, found, layout.density),
+        welcome=welcome.welcome_rows(width, room, glyphs, problem) if is_welcome else (),
+        holders=holders_rows(panel, width, layout.holders) if layout.holders else (),
+        events=() if is_welcome else _events(view, layout, width),
+        footer=(footer_row(keys, width, glyphs),) if layout.footer else (),
+        word=story.word,
+    )
+
+
+def is_nothing_to_watch(fleet: Fleet) -> bool:
+    """Tell whether there is no host, or only a machine without any NVIDIA driver."""
+    return all(
+        host.link is Link.DOWN and host.problem is not None and host.problem.is_no_driver
+        for host in fleet.hosts
+    )
+
+
+def frame_rows(view: FrameView, width: int, height: int) -> tuple[Row, ...]:
+    """Paint a screen: exactly `height` rows of `width` cells."""
+    parts = compose(view, width, height)
+    layout = parts.layout
+    rows: list[Row] = [*parts.header, *parts.banner, *parts.welcome]
+    if parts.views:
+        rows += _hosts(parts.views, layout, width, view.glyphs)
+        rows += [*parts.holders, *parts.events]
+    blank = height - layout.footer - len(rows)
+    rows += [finished((), width, view.glyphs)] * max(0, blank)
+    rows = rows[: height - layout.footer]
+    return (*rows, *parts.footer)
+
+
+def _hosts(views: tuple[HostView, ...], layout: Layout, width: int, glyphs: Glyphs) -> list[Row]:
+    rows: list[Row] = []
+    if layout.density is Density.CELL:
+        rows += CellPane(views, width, glyphs).rows()
+    for view in views if layout.density is not Density.CELL else ():
+        if len(rows) >= layout.hosts:
+            break
+        rows += HostPane(view, width).rows()
+    return rows[: layout.hosts]
+
+
+def _events(view: FrameView, layout: Layout, width: int) -> tuple[Row, ...]:
+    return events_rows(
+        view.fleet.happenings,
+        width,
+        layout.events,
+        wall_of=view.wall_of,
+        glyphs=view.glyphs,
+        has_hosts=len(view.fleet.hosts) > 1,
+    )

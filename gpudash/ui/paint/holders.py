@@ -1,0 +1,186 @@
+"""The panel `holders`: one row for each family, with what it holds and where."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from gpudash.core.units import GIB, format_duration, format_memory, gib, index_list
+from gpudash.ui.paint import box
+from gpudash.ui.paint.box import Piece
+from gpudash.ui.paint.glyphs import PATTERNS, Glyphs
+from gpudash.ui.paint.holdertable import (
+    MAP_MOST,
+    HolderColumns,
+    HolderRow,
+    holder_columns,
+    host_width,
+    map_width,
+)
+from gpudash.ui.paint.spans import Row, finished, fit, left, outside, right, shorten
+from gpudash.ui.paint.tally import Tally
+from gpudash.ui.paint.view import WallClock
+
+
+class HoldersView(NamedTuple):
+    """What the panel shows."""
+
+    table: tuple[HolderRow, ...]
+    sums: Tally
+    now_s: float
+    wall_of: WallClock
+    glyphs: Glyphs
+    has_focus: bool = False
+
+
+def holders_height(table: tuple[HolderRow, ...], screen_height: int) -> int:
+    """Return the rows that the panel wants: at most a quarter of the screen."""
+    return min(max(len(table), 1) + 3, max(screen_height // 4, 5))
+
+
+def holders_rows(view: HoldersView, width: int, height: int) -> tuple[Row, ...]:
+    """Paint the panel at this height, borders included."""
+    if height < 3:
+        return ()
+    border = "border-focus" if view.has_focus else "border"
+    several = len(view.sums.hosts) > 1
+    columns = holder_columns(width, host_width(view.table) if several else 0, map_width(view.table))
+    body = [_head(columns)] if view.table else [_none(view)]
+    body += _table_rows(view, columns, height - 3)
+    body = [*body, *[()] * (height - 2 - len(body))][: height - 2]
+    start = (Piece((("holders", "text-strong b"),)),)
+    rows = (
+        box.top(start, _sums(view), width, border, view.glyphs),
+        *(box.side(row, width, border, view.glyphs) for row in body),
+        box.bottom((), (), width, border, view.glyphs),
+    )
+    return tuple(finished(row, width, view.glyphs) for row in rows)
+
+
+def _table_rows(view: HoldersView, columns: HolderColumns, room: int) -> list[Row]:
+    table = view.table
+    names = max((len(row.name) for row in table), default=0)
+    name_width = min(names, max(8, columns.who // 2), 16)
+    if len(table) <= room:
+        return [_holder(row, name_width, columns, view) for row in table]
+    shown = table[: max(room - 1, 0)]
+    more: Row = ((f"     +{len(table) - len(shown)} more", "text-muted"),)
+    return [*(_holder(row, name_width, columns, view) for row in shown), more]
+
+
+def _none(view: HoldersView) -> Row:
+    seen = [host.received_s for host in view.sums.hosts if host.received_s is not None]
+    looked = f", last look {view.wall_of(max(seen))}" if seen else ""
+    return ((f"   none{looked}", "text-muted"),)
+
+
+def _sums(view: HoldersView) -> tuple[Piece, ...]:
+    count = view.sums
+    total = format_memory(count.used_bytes)
+    dot = f" {view.glyphs.dot} "
+    if not count.gpus_read:
+        return (Piece((("nothing read", "text-muted"),), 1),)
+    gaps = sum(mark.used_bytes for mark in count.unexplained)
+    note = ("all accounted for", "text-muted")
+    if gaps:
+        note = (f"{format_memory(gaps)} unexplained", "unknown")
+    elif count.unasked:
+        note = ("asking who they are", "text-muted")
+    elif count.silent:
+        names = outside(count.silent[0].name, 24) if len(count.silent) == 1 else ""
+        note = (f"without {names or f'{len(count.silent)} hosts'}", "unknown")
+    row: Row = ((total, "text"), (dot, "text-muted"), note)
+    return (Piece(row, 1),)
+
+
+def _head(columns: HolderColumns) -> Row:
+    text = " " * 5 + left("who", columns.who)
+    text += left("user", columns.user) if columns.user else ""
+    text += left("host", columns.host) if columns.host else ""
+    text += left("GPUs", columns.gpus) + " " + right("memory", columns.memory)
+    text += "  " + left("since", columns.since) if columns.since == 19 else " " + right("since", 7)
+    text += "  " + left("processes", columns.state) if columns.state else ""
+    return ((text, "text-muted"),)
+
+
+def _holder(row: HolderRow, name_width: int, columns: HolderColumns, view: HoldersView) -> Row:
+    plain = "text-muted" if row.is_old else "text"
+    spans: Row = (
+        (f" {_swatch(row, view.glyphs)} ", row.bar),
+        (left(row.letter, 2), f"{row.text} b"),
+        *_who(row, name_width, columns.who, view.glyphs),
+    )
+    if columns.user:
+        spans += ((left(shorten(row.user, columns.user - 1), columns.user), plain),)
+    if columns.host:
+        name = shorten(outside(row.host, 64), columns.host - 1)
+        spans += ((left(name, columns.host), plain),)
+    spans += (*_map(row, columns.gpus, view.glyphs), (" ", "text"), *_memory(row, columns.memory))
+    spans += _since(row, columns, view)
+    if columns.state:
+        style = "unknown" if row.is_hatched or row.state.endswith(("stopped", "ended")) else plain
+        spans += (("  ", "text"), (left(row.state, columns.state), style))
+    return spans
+
+
+def _swatch(row: HolderRow, glyphs: Glyphs) -> str:
+    if row.is_hatched:
+        return glyphs.hatch
+    return PATTERNS.get(row.bar, "#") if glyphs.has_patterns else glyphs.use
+
+
+def _who(row: HolderRow, name_width: int, width: int, glyphs: Glyphs) -> Row:
+    name = "text-muted" if row.is_old else "unknown b" if row.is_hatched else "text-strong b"
+    plain = "text-muted" if row.is_old else "text"
+    words: Row = ((left(row.name, max(name_width, len(row.name))), name), (" ", "text"))
+    room = max(0, width - max(name_width, len(row.name)) - 2)
+    detail = _fitting(row.detail, room)
+    return (*fit((*words, (detail, plain)), max(width - 1, 0), glyphs.cut), (" ", "text"))
+
+
+def _fitting(detail: str, room: int) -> str:
+    """Leave out whole words from the right; cut a word only where it is the first."""
+    if len(detail) <= room:
+        return detail
+    words = detail.split(" ")
+    while len(words) > 1 and len(" ".join(words)) > room:
+        words.pop()
+    return shorten(" ".join(words), room)
+
+
+def _map(row: HolderRow, width: int, glyphs: Glyphs) -> Row:
+    style = f"{row.text} b"
+    if len(row.roster) > MAP_MOST:
+        return ((left(shorten(index_list(list(row.gpus)), width), width), style),)
+    spans: Row = ()
+    held = set(row.gpus)
+    for index in row.roster:
+        spans += ((str(index)[-1], style) if index in held else (glyphs.nothing, "decor"),)
+    return fit(spans, width)
+
+
+def _memory(row: HolderRow, width: int) -> Row:
+    style = "text-muted" if row.is_old else "text-strong b"
+    used = row.used_bytes
+    if used is None:
+        number, unit = "?", " GiB"
+    elif 0 < used < GIB:
+        number, unit = format_memory(used).rsplit(" ", 1)
+        unit = f" {unit}"
+    else:
+        number, unit = gib(used), " GiB"
+    if width < 10:
+        if unit == " MiB":
+            number += "M"
+        return ((right(number, width), style),)
+    return (right(number, width - 4), style), (unit, "text-muted")
+
+
+def _since(row: HolderRow, columns: HolderColumns, view: HoldersView) -> Row:
+    if row.age_s is None:
+        return ((" " * (columns.since + (2 if columns.since == 19 else 1)), "text"),)
+    age = format_duration(row.age_s)
+    if columns.since < 19:
+        return ((" " + right(age, columns.since), "text-muted" if row.is_old else "text"),)
+    began = view.wall_of(view.now_s - row.age_s)
+    plain = "text-muted" if row.is_old else "text"
+    return (f"  {left(began, 10)}", plain), (left(age, 9), "text-muted")

@@ -1,0 +1,186 @@
+"""One host on the screen.
+
+`HostPane` holds what all rows of a pane share, so that a widget can paint a single row. Make a
+new one for each new view: it is a value, and what it computes is computed once.
+"""
+
+from __future__ import annotations
+
+from functools import cached_property
+
+from gpudash.core.model import Gpu, GpuState, Host
+from gpudash.ui.paint import box, hosttitle, trouble
+from gpudash.ui.paint.box import Piece
+from gpudash.ui.paint.card import card_row
+from gpudash.ui.paint.claims import Book
+from gpudash.ui.paint.columns import (
+    card_columns,
+    is_compact,
+    line_columns,
+    seconds_per_column,
+)
+from gpudash.ui.paint.line import GpuSight, line_row, mig_row, slice_row, slices_of
+from gpudash.ui.paint.spans import Row, finished, joined, on_background
+from gpudash.ui.paint.view import Density, HostView
+
+Place = tuple[int, int]
+"""Position of a GPU in the roster, and the row within its block."""
+
+
+def has_title(host: Host, width: int, *, is_alone: bool) -> bool:
+    """Tell whether a pane has a title row: narrow panes only where there is something to say."""
+    if not is_compact(width):
+        return True
+    return not is_alone or hosttitle.tone_of(host) != "clear"
+
+
+def is_split(gpu: Gpu) -> bool:
+    """Tell whether a GPU is shown as MIG slices."""
+    return bool(gpu.reading and gpu.reading.mig) and gpu.state is GpuState.READ
+
+
+def block_height(gpu: Gpu, density: Density) -> int:
+    """Return how many rows a GPU takes."""
+    if is_split(gpu):
+        return 1 + len(slices_of(gpu))
+    return 2 if density is Density.CARD else 1
+
+
+def pane_height(host: Host, density: Density, width: int, *, is_alone: bool = True) -> int:
+    """Return how many rows a host takes, borders included."""
+    borders = 0 if is_compact(width) else 1
+    around = borders + has_title(host, width, is_alone=is_alone)
+    if not host.gpus:
+        return around + len(trouble.sentences(host, width))
+    return around + sum(block_height(gpu, density) for gpu in host.gpus)
+
+
+class HostPane:
+    """The rows of one host at one width."""
+
+    def __init__(self, view: HostView, width: int) -> None:
+        self.view = view
+        self.width = width
+        self._is_compact = is_compact(width)
+        self._inner = width if self._is_compact else width - 2
+        self._has_title = has_title(view.host, width, is_alone=view.is_alone)
+        self._border = hosttitle.border_of(view)
+        self._sights: dict[int, GpuSight] = {}
+
+    @cached_property
+    def _places(self) -> tuple[Place, ...]:
+        return tuple(
+            (position, step)
+            for position, gpu in enumerate(self.view.host.gpus)
+            for step in range(block_height(gpu, self.view.density))
+        )
+
+    @cached_property
+    def _book(self) -> Book:
+        return Book(self.view.host, self.view.holders)
+
+    @cached_property
+    def _sentences(self) -> tuple[Row, ...]:
+        return trouble.sentences(self.view.host, self.width)
+
+    @cached_property
+    def height(self) -> int:
+        """Return how many rows there are."""
+        body = len(self._places) if self.view.host.gpus else len(self._sentences)
+        return body + self._has_title + (not self._is_compact)
+
+    def gpu_at(self, y: int) -> int | None:
+        """Return the position of the GPU in a row, or None on a border."""
+        y -= self._has_title
+        return self._places[y][0] if 0 <= y < len(self._places) else None
+
+    def rows_of(self, position: int) -> range:
+        """Return the rows that show one GPU."""
+        rows = [y for y, place in enumerate(self._places) if place[0] == position]
+        return range(rows[0] + self._has_title, rows[-1] + 1 + self._has_title)
+
+    def rows(self) -> tuple[Row, ...]:
+        """Paint the whole pane."""
+        return tuple(self.row(y) for y in range(self.height))
+
+    def row(self, y: int) -> Row:
+        """Paint one row; beyond the pane it is blank."""
+        return finished(self._row(y), self.width, self.view.glyphs)
+
+    def _row(self, y: int) -> Row:
+        if not 0 <= y < self.height:
+            return ()
+        if self._has_title and y == 0:
+            return self._title()
+        if not self._is_compact and y == self.height - 1:
+            return hosttitle.foot(self.view, self.width)
+        inner = self._body(y - self._has_title)
+        if self._is_compact:
+            return inner
+        return box.side(inner, self.width, self._border, self.view.glyphs)
+
+    def _title(self) -> Row:
+        if not self._is_compact:
+            return hosttitle.title(self.view, self.width)
+        pieces: tuple[Piece, ...] = hosttitle.title_pieces(self.view)
+        return joined(tuple(piece.row for piece in pieces if piece.cost < 3), ("  ", "text"))
+
+    def _body(self, y: int) -> Row:
+        if not self.view.host.gpus:
+            return self._sentences[y]
+        position, step = self._places[y]
+        row = self._gpu_row(position, step)
+        if position == self.view.cursor and self.view.has_focus:
+            return on_background(row, "row-cursor")
+        return row
+
+    def _gpu_row(self, position: int, step: int) -> Row:
+        view = self.view
+        gpu = view.host.gpus[position]
+        sight = self._sight(position)
+        if is_split(gpu):
+            return self._mig_row(gpu, sight, step)
+        if view.density is Density.CARD:
+            columns = card_columns(self.width)
+            return card_row(sight, columns, self._inner, second=step == 1)
+        return line_row(sight, line_columns(self.width), self._inner)
+
+    def _mig_row(self, gpu: Gpu, sight: GpuSight, step: int) -> Row:
+        columns = line_columns(self.width)
+        if step == 0:
+            return mig_row(sight, self._inner, columns.ordinal, columns.lead)
+        slice_ = slices_of(gpu)[step - 1]
+        claims = self._book.slice_claims(slice_, self.view.now_s)
+        return slice_row(sight._replace(claims=claims), step - 1, slice_, columns)
+
+    def _sight(self, position: int) -> GpuSight:
+        known = self._sights.get(position)
+        if known is not None:
+            return known
+        view = self.view
+        gpu = view.host.gpus[position]
+        is_cards = view.density is Density.CARD and not is_split(gpu)
+        columns = card_columns(self.width).bar if is_cards else line_columns(self.width).spark
+        each_s = seconds_per_column(self.width, is_card=is_cards)
+        sight = GpuSight(
+            gpu=gpu,
+            claims=self._book.claims(gpu, view.now_s),
+            samples=view.utilisation(gpu.info.key, columns, each_s) if columns else (),
+            is_old=hosttitle.has_old_values(view.host),
+            is_cursor=position == view.cursor,
+            is_marked=gpu.info.key in view.marked,
+            has_focus=view.has_focus,
+            glyphs=view.glyphs,
+        )
+        self._sights[position] = sight
+        return sight
+
+
+def rows(view: HostView, width: int) -> tuple[Row, ...]:
+    """Paint a host."""
+    return HostPane(view, width).rows()
+
+
+def row(view: HostView, y: int, width: int) -> Row:
+    """Paint one row of a host."""
+    return HostPane(view, width).row(y)

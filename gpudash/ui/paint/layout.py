@@ -1,0 +1,89 @@
+"""How the screen is divided: heights of all parts, and the density of host panes.
+
+Pure numbers (mockups spec §2). The banner is never gone; what is left over stays calm.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from gpudash.core.model import Host
+from gpudash.ui.paint.columns import CARD_FROM, is_compact
+from gpudash.ui.paint.hostpane import pane_height
+from gpudash.ui.paint.view import Density
+
+BANNER = 2
+HEADER_FROM = 12
+FOOTER_FROM = 11
+HOLDERS_FROM = 20
+EVENTS_LEAST = 4
+EVENTS_MOST = 12
+EVENTS_WANTED = 7
+"""Five happenings and the borders: what cards must leave room for."""
+
+
+class Layout(NamedTuple):
+    """Heights from the top to the bottom; 0 where a part is gone."""
+
+    density: Density
+    header: int
+    banner: int
+    hosts: int
+    """Of the viewport; the panes in it may be higher and scroll."""
+    panes: tuple[int, ...]
+    """Height of each host's pane; in cell density one pane holds all hosts."""
+    holders: int
+    events: int
+    gap: int
+    """Blank rows above the footer."""
+    footer: int
+
+
+def plan(
+    width: int,
+    height: int,
+    hosts: tuple[Host, ...],
+    *,
+    holders_wanted: int,
+    density: Density | None = None,
+) -> Layout:
+    """Divide a screen. `holders_wanted` is the panel's own wish (see `holders_height`)."""
+    header = 1 if height >= HEADER_FROM else 0
+    footer = 1 if height >= FOOTER_FROM else 0
+    free = max(0, height - header - BANNER - footer)
+    holders = 0
+    if height >= HOLDERS_FROM and not is_compact(width):
+        holders = min(holders_wanted, free)
+    density = density or _density(width, hosts, free - holders)
+    panes = pane_heights(hosts, density, width)
+    # Hosts first, then holders; what happened takes what is left.
+    viewport = min(sum(panes), max(free - holders, min(free, 3)))
+    holders = min(holders, free - viewport)
+    rest = free - viewport - holders
+    events = rest if rest >= EVENTS_LEAST else 0
+    if width >= 120 or len(hosts) == 0:
+        events = min(events, EVENTS_MOST)
+    if not events and rest:
+        # Too little for a panel: give it to the hosts where they scroll.
+        grown = min(rest, sum(panes) - viewport)
+        viewport, rest = viewport + grown, rest - grown
+    gap = rest - events
+    return Layout(density, header, BANNER, viewport, panes, holders, events, gap, footer)
+
+
+def pane_heights(hosts: tuple[Host, ...], density: Density, width: int) -> tuple[int, ...]:
+    """Return the height of each pane."""
+    if density is Density.CELL:
+        return (len(hosts) + 3,)
+    is_alone = len(hosts) == 1
+    return tuple(pane_height(host, density, width, is_alone=is_alone) for host in hosts)
+
+
+def _density(width: int, hosts: tuple[Host, ...], room: int) -> Density:
+    if width >= CARD_FROM:
+        cards = sum(pane_heights(hosts, Density.CARD, width))
+        if cards + EVENTS_WANTED <= room:
+            return Density.CARD
+    if len(hosts) > 1 and sum(pane_heights(hosts, Density.LINE, width)) > room:
+        return Density.CELL
+    return Density.LINE

@@ -1,0 +1,230 @@
+"""One GPU in one row: line density, and the slices of a MIG GPU in every density."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from gpudash.core.model import Gpu, GpuState, MigReading
+from gpudash.core.units import format_duration, format_memory, gib, plural
+from gpudash.ui.paint.bars import memory_bar, sparkline
+from gpudash.ui.paint.claims import Claim, parts_of
+from gpudash.ui.paint.columns import LineColumns
+from gpudash.ui.paint.glyphs import Glyphs
+from gpudash.ui.paint.sight import Trouble, memory_text, number_text, trouble_of, who
+from gpudash.ui.paint.spans import Row, fit, outside, right, row_width, spread
+
+_READABLE = (GpuState.READ, GpuState.NEEDS_RESET, GpuState.NEEDS_ATTENTION)
+
+
+class GpuSight(NamedTuple):
+    """One GPU and all that its rows are made of."""
+
+    gpu: Gpu
+    claims: tuple[Claim, ...]
+    samples: tuple[int | None, ...]
+    """Utilisation, one for each sparkline column."""
+    is_old: bool
+    is_cursor: bool
+    is_marked: bool
+    has_focus: bool
+    glyphs: Glyphs
+
+    @property
+    def has_values(self) -> bool:
+        """Tell whether there is a reading to draw, whatever else is wrong."""
+        return self.gpu.reading is not None and self.gpu.state in _READABLE
+
+
+def form_of(columns: LineColumns) -> str:
+    """Return how memory is written in these columns."""
+    return "unit" if columns.has_unit else "total" if columns.has_total else "bare"
+
+
+def lead(sight: GpuSight, width: int, *, first: bool = True) -> Row:
+    """Draw cursor and mark."""
+    glyphs = sight.glyphs
+    cursor = glyphs.cursor if sight.is_cursor and sight.has_focus else " "
+    mark = glyphs.marked if sight.is_marked and first else " "
+    if width == 1:
+        return ((mark, "key b"),) if mark != " " else ((cursor, "border-focus"),)
+    return (cursor, "border-focus"), (mark, "key b")
+
+
+def index_text(sight: GpuSight, width: int) -> Row:
+    """Write the index: bold where something is held."""
+    reading = sight.gpu.reading
+    is_held = sight.has_values and reading is not None and bool(reading.used_bytes)
+    style = "text-strong b" if is_held and not sight.is_old else "text-muted"
+    return ((right(str(sight.gpu.info.index), width), style),)
+
+
+def line_row(sight: GpuSight, columns: LineColumns, width: int) -> Row:
+    """Draw a GPU in one row of this inner width."""
+    start = (*lead(sight, columns.lead), *index_text(sight, columns.ordinal), (" ", "text"))
+    if not sight.has_values:
+        return _trouble_row(sight, start, width)
+    reading = sight.gpu.reading
+    used, total = (reading.used_bytes if reading else None), sight.gpu.info.total_bytes
+    bar = bar_of(sight, columns.bar, used, total, stacked=True)
+    memory = memory_text(used, total, form_of(columns), is_old=sight.is_old)
+    start = (*start, *bar, *memory, *_numbers(sight, columns))
+    return with_process(start, process_words(sight, columns.process), age_text(sight), columns)
+
+
+def with_process(start: Row, words: Row, age: str, columns: LineColumns) -> Row:
+    """Append process text and age to the numbers."""
+    row = (*start, ("  ", "text"), *fit(words, columns.process, "…"))
+    if columns.age:
+        return (*row, (right(age, columns.age + 1) + " ", "text"))
+    return (*row, (" ", "text"))
+
+
+def bar_of(
+    sight: GpuSight, width: int, used: int | None, total: int | None, *, stacked: bool
+) -> Row:
+    """Draw the memory bar; old values lose their colours, not their length."""
+    parts = parts_of(sight.claims, used)
+    if sight.is_old:
+        parts = tuple(("stale-bar", hatched, size) for _, hatched, size in parts)
+        parts = parts or (("stale-bar", False, used or 0),)
+    return memory_bar(width, parts, used, total, stacked=stacked, glyphs=sight.glyphs)
+
+
+def _numbers(sight: GpuSight, columns: LineColumns) -> Row:
+    reading = sight.gpu.reading
+    row: Row = ()
+    if columns.spark:
+        drawn = sparkline(sight.samples, is_old=sight.is_old, glyphs=sight.glyphs)
+        row += (("  ", "text"), *fit(drawn, columns.spark))
+    if reading is None:
+        return row
+    old, util = sight.is_old, reading.utilisation_pct
+    quiet = not util
+    wanted = (
+        (columns.utilisation, util, "%"),
+        (columns.temperature, reading.temperature_c, "°C"),
+        (columns.power, _watts(reading.power_mw), " W"),
+        (columns.clock, reading.sm_clock_mhz, " MHz"),
+    )
+    for size, value, unit in wanted:
+        if size:
+            row += number_text(value, size + 1, unit, is_old=old, is_quiet=quiet)
+    return row
+
+
+def _watts(power_mw: int | None) -> int | None:
+    return None if power_mw is None else round(power_mw / 1000)
+
+
+def process_words(sight: GpuSight, room: int) -> Row:
+    """Say who is on the GPU, or that it is free, or what stands in the way."""
+    wrong = trouble_of(sight.gpu, sight.glyphs)
+    words = who(sight.claims, room, is_old=sight.is_old, glyphs=sight.glyphs)
+    if wrong is not None:
+        style = "text-muted" if sight.is_old else f"{wrong.text} b"
+        first: Row = ((f"{wrong.glyph} {wrong.words}", style),)
+        return (*first, (" + ", "text-muted"), *words) if words else first
+    if words:
+        return words
+    return free_words(sight)
+
+
+def free_words(sight: GpuSight) -> Row:
+    """Say what a GPU without any claim is."""
+    reading = sight.gpu.reading
+    if reading is None or reading.used_bytes is None:
+        return (("? memory not readable", "text-muted" if sight.is_old else "unknown"),)
+    if reading.used_bytes == 0:
+        return (("free", "text-muted" if sight.is_old else "clear b"),)
+    # A context's own overhead: used, and too little to call it unexplained.
+    return (("no process listed", "text-muted"),)
+
+
+def age_text(sight: GpuSight) -> str:
+    """Write how long the first family is there."""
+    age_s = sight.claims[0].age_s if sight.claims else None
+    return "" if age_s is None else format_duration(age_s)
+
+
+def _trouble_row(sight: GpuSight, start: Row, width: int) -> Row:
+    wrong = trouble_of(sight.gpu, sight.glyphs)
+    if wrong is None:
+        wrong = Trouble("?", "unknown", "no reading", "the driver said nothing of it")
+    return spread((*start, *trouble_words(wrong, is_old=sight.is_old)), _remedy(wrong), width, "…")
+
+
+def trouble_words(wrong: Trouble, *, is_old: bool) -> Row:
+    """Write `× lost  no answer: …`."""
+    style = "text-muted" if is_old or wrong.text == "text-muted" else f"{wrong.text} b"
+    words: Row = ((f"{wrong.glyph} {wrong.words}", style),)
+    if wrong.reason:
+        words += ((f"  {wrong.reason}", "text-muted" if is_old else "text"),)
+    return words
+
+
+def _remedy(wrong: Trouble) -> Row:
+    return ((f"{wrong.remedy} ", wrong.text),) if wrong.remedy else ()
+
+
+def mig_row(sight: GpuSight, width: int, index_width: int, lead_width: int) -> Row:
+    """Draw the parent of MIG slices: its values belong to the slices below."""
+    gpu, slices = sight.gpu, slices_of(sight.gpu)
+    used = gpu.reading.used_bytes if gpu.reading else None
+    start = (*lead(sight, lead_width), *index_text(sight, index_width), (" ", "text"))
+    plain = "text-muted" if sight.is_old else "text"
+    total = gpu.info.total_bytes
+    amount = "?" if used is None else _of_total(used, total)
+    words = (
+        ("MIG", "text-muted" if sight.is_old else "text-strong b"),
+        (f"  {plural(len(slices), 'slice')}, {amount}", plain),
+    )
+    note = "  ·  utilisation is not reported for slices"
+    row = (*start, *words)
+    if width - row_width(row) > len(note):
+        row = (*row, (note, "text-muted"))
+    return fit(row, width, "…")
+
+
+def _of_total(used: int, total: int | None) -> str:
+    if total is None or used < 1 << 30:
+        return format_memory(used)
+    return f"{gib(used)} of {gib(total)} GiB"
+
+
+def slices_of(gpu: Gpu) -> tuple[MigReading, ...]:
+    """Return one entry for each GPU instance: its compute instances share the memory."""
+    found: dict[int, MigReading] = {}
+    for slice_ in gpu.reading.mig if gpu.reading else ():
+        known = found.get(slice_.gpu_instance)
+        if known is None:
+            found[slice_.gpu_instance] = slice_
+    return tuple(found.values())
+
+
+def slice_row(sight: GpuSight, number: int, slice_: MigReading, columns: LineColumns) -> Row:
+    """Draw one MIG slice: its own total, its own holders, no utilisation."""
+    glyphs = sight.glyphs
+    start: Row = lead(sight, columns.lead, first=False)
+    start += ((right(f"{glyphs.branch}{number}", columns.ordinal), "text-muted"), (" ", "text"))
+    used, total = slice_.used_bytes, slice_.total_bytes
+    bar = bar_of(sight, columns.bar, used, total, stacked=True)
+    memory = memory_text(used, total, form_of(columns), is_old=sight.is_old)
+    row = (*start, *bar, *memory, *_numbers(_without_utilisation(sight), columns))
+    profile = outside(slice_.profile or "", 10)
+    words: Row = ((f"{profile}  ", "text-muted"),) if profile and columns.process >= 24 else ()
+    room = columns.process - row_width(words)
+    claimed = who(sight.claims, room, is_old=sight.is_old, glyphs=glyphs)
+    words += claimed or _slice_free(sight, used)
+    return with_process(row, words, age_text(sight), columns)
+
+
+def _without_utilisation(sight: GpuSight) -> GpuSight:
+    return sight._replace(samples=(None,) * len(sight.samples))
+
+
+def _slice_free(sight: GpuSight, used: int | None) -> Row:
+    if used is None:
+        return (("? memory not readable", "text-muted" if sight.is_old else "unknown"),)
+    if used == 0:
+        return (("free", "text-muted" if sight.is_old else "clear b"),)
+    return (("no process listed", "text-muted"),)

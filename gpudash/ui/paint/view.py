@@ -1,0 +1,60 @@
+"""What a painter is given: values only, with clocks as numbers and functions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from enum import Enum
+from typing import NamedTuple
+
+from gpudash.core.families import Holder
+from gpudash.core.model import Host
+from gpudash.ui.paint.glyphs import UNICODE, Glyphs
+
+
+class Density(Enum):
+    """How much room a host takes."""
+
+    CARD = "card"
+    """Two rows a GPU."""
+    LINE = "line"
+    """One row a GPU."""
+    CELL = "cell"
+    """One row a host."""
+
+
+Utilisation = Callable[[str, int, int], tuple[int | None, ...]]
+"""GPU key, columns, seconds a column: percentages, oldest first; None is a gap."""
+WallClock = Callable[[float], str]
+"""A time of the viewer's clock as it is written: `12:03:10`."""
+
+
+def no_history(_gpu: str, columns: int, _seconds: int) -> tuple[int | None, ...]:
+    """Stand in where nothing was recorded."""
+    return (None,) * columns
+
+
+def no_clock(_at_s: float) -> str:
+    """Stand in where nobody knows the time."""
+    return "--:--:--"
+
+
+class HostView(NamedTuple):
+    """One host as it is to be painted."""
+
+    host: Host
+    holders: tuple[Holder, ...] = ()
+    """Of this host only."""
+    utilisation: Utilisation = no_history
+    now_s: float = 0.0
+    wall_of: WallClock = no_clock
+    density: Density = Density.LINE
+    glyphs: Glyphs = UNICODE
+    has_focus: bool = False
+    cursor: int | None = None
+    """Position in `host.gpus` of the GPU under the cursor; None: the cursor is elsewhere."""
+    marked: frozenset[str] = frozenset()
+    """Keys of marked GPUs."""
+    is_first: bool = True
+    """The first pane carries the legend."""
+    is_alone: bool = True
+    """No other host is on the screen: the banner already says the sums."""

@@ -1,0 +1,89 @@
+"""What the user chose to see, joined with what the monitor knows: the input of the painters."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from gpudash.core.model import Fleet
+from gpudash.services.clock import Clock
+from gpudash.services.monitor import FleetMonitor
+from gpudash.services.past import utilisation_of
+from gpudash.ui.actions import footer_keys
+from gpudash.ui.paint.frame import FrameView
+from gpudash.ui.paint.glyphs import UNICODE, Glyphs
+from gpudash.ui.paint.story import Stand, stand_after
+from gpudash.ui.paint.view import Density
+
+
+@dataclass(slots=True)
+class Scene:
+    """Cursor, density and glyphs; no widget and no connection."""
+
+    clock: Clock
+    glyphs: Glyphs = UNICODE
+    density: Density | None = None
+    """None: by the room there is."""
+    focus: str | None = None
+    """Name of the host with the cursor."""
+    cursor: int = 0
+    stand: Stand | None = None
+
+    def view(self, monitor: FleetMonitor) -> FrameView:
+        """Return all that a screen shows now."""
+        fleet = monitor.fleet
+        self.keep_cursor(fleet)
+        return FrameView(
+            fleet=fleet,
+            now_s=self.clock.now(),
+            wall_of=self.clock.wall,
+            utilisation_of={
+                host.name: utilisation_of(monitor.history, host.name, monitor.second(host.name))
+                for host in fleet.hosts
+            },
+            glyphs=self.glyphs,
+            density=self.density,
+            focus=self.focus,
+            cursor=self.cursor,
+            stand=self.stand,
+            keys=footer_keys(),
+        )
+
+    def stands(self, word: str) -> None:
+        """Note which word the banner says, for how long it says it."""
+        self.stand = stand_after(self.stand, word, self.clock.now())
+
+    def keep_cursor(self, fleet: Fleet) -> None:
+        """Put the cursor back onto a GPU where its host or its row is gone."""
+        names = [host.name for host in fleet.hosts]
+        if self.focus not in names:
+            self.focus = names[0] if names else None
+            self.cursor = 0
+        if self.focus is not None:
+            count = len(fleet.host(self.focus).gpus)
+            self.cursor = min(max(self.cursor, 0), max(count - 1, 0))
+
+    def move(self, fleet: Fleet, step: int) -> None:
+        """Move the cursor over the GPUs of all hosts."""
+        places = [
+            (host.name, position)
+            for host in fleet.hosts
+            for position in range(max(1, len(host.gpus)))
+        ]
+        if not places:
+            return
+        here = (self.focus or "", self.cursor)
+        at = places.index(here) if here in places else 0
+        self.focus, self.cursor = places[min(max(at + step, 0), len(places) - 1)]
+
+    def move_host(self, fleet: Fleet, step: int) -> None:
+        """Move the cursor to the first GPU of another host, round and round."""
+        names = [host.name for host in fleet.hosts]
+        if names:
+            at = names.index(self.focus) if self.focus in names else 0
+            self.focus, self.cursor = names[(at + step) % len(names)], 0
+
+    def next_density(self, shown: Density) -> None:
+        """Go on from what is shown: card, line, cell, and back to what fits by itself."""
+        order: list[Density | None] = [Density.CARD, Density.LINE, Density.CELL, None]
+        at = order.index(self.density) if self.density else order.index(shown)
+        self.density = order[(at + 1) % len(order)]

@@ -1,0 +1,1 @@
+"""The screens: each an assembly of widgets."""

@@ -1,0 +1,1 @@
+"""Painted rows as Textual widgets."""

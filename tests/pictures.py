@@ -1,0 +1,181 @@
+"""Draw frames of hand-made fleets as pictures: `python -m tests.pictures OUT_DIR [NAME …]`.
+
+A tool for looking, not a test. Needs Inkscape for PNG; without it the SVG files stay.
+"""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+from rich.console import Console
+from rich.style import Style
+from rich.terminal_theme import TerminalTheme
+from rich.text import Text
+
+from gpudash.core.model import Fleet
+from gpudash.ui.paint.frame import FrameView, frame_rows
+from gpudash.ui.paint.glyphs import ASCII, UNICODE, Glyphs
+from gpudash.ui.paint.spans import Row
+from gpudash.ui.paint.story import Stand
+from gpudash.ui.paint.view import Density
+from gpudash.ui.theme import Theme, load_theme
+from tests.ui import fleets
+
+
+def frame(
+    fleet: Fleet,
+    *,
+    glyphs: Glyphs = UNICODE,
+    density: Density | None = None,
+    word: str = "IN USE",
+    ago_s: float = 2460,
+    level: int = 97,
+    focus: int = 0,
+) -> FrameView:
+    hosts = fleet.hosts
+    return FrameView(
+        fleet=fleet,
+        now_s=fleets.NOW,
+        wall_of=fleets.wall_of,
+        utilisation_of={
+            host.name: fleets.utilisation(host.name, 14 if "gpu-b" in host.name else 0, level)
+            for host in hosts
+        },
+        glyphs=glyphs,
+        density=density,
+        focus=hosts[focus].name if hosts else None,
+        cursor=0,
+        stand=Stand(word, fleets.NOW - ago_s, False),
+    )
+
+
+PICTURES: dict[str, tuple[Callable[[], FrameView], int, int, str]] = {
+    "busy_120": (lambda: frame(fleets.busy()), 120, 40, "gpudash-dark"),
+    "busy_light": (lambda: frame(fleets.busy()), 120, 40, "gpudash-light"),
+    "busy_cb": (lambda: frame(fleets.busy()), 120, 40, "gpudash-colour-blind"),
+    "busy_80": (lambda: frame(fleets.busy()), 80, 24, "gpudash-dark"),
+    "busy_100": (lambda: frame(fleets.busy()), 100, 30, "gpudash-dark"),
+    "busy_160": (lambda: frame(fleets.busy()), 160, 45, "gpudash-dark"),
+    "busy_200": (lambda: frame(fleets.busy()), 200, 60, "gpudash-dark"),
+    "busy_40": (lambda: frame(fleets.busy()), 40, 10, "gpudash-dark"),
+    "busy_60": (lambda: frame(fleets.busy()), 64, 20, "gpudash-dark"),
+    "busy_ascii": (lambda: frame(fleets.busy(), glyphs=ASCII), 120, 40, "gpudash-dark"),
+    "idle_120": (lambda: frame(fleets.idle(), word="ZERO", level=0), 120, 40, "gpudash-dark"),
+    "idle_80": (lambda: frame(fleets.idle(), word="ZERO", level=0), 80, 24, "gpudash-dark"),
+    "idle_40": (lambda: frame(fleets.idle(), word="ZERO", level=0), 40, 10, "gpudash-dark"),
+    "three_200": (
+        lambda: frame(fleets.three_hosts(), word="NOT CLEAR", ago_s=193),
+        200,
+        60,
+        "gpudash-dark",
+    ),
+    "three_light": (
+        lambda: frame(fleets.three_hosts(), word="NOT CLEAR", ago_s=193),
+        200,
+        60,
+        "gpudash-light",
+    ),
+    "three_120": (
+        lambda: frame(fleets.three_hosts(), word="NOT CLEAR", ago_s=193),
+        120,
+        50,
+        "gpudash-dark",
+    ),
+    "three_80": (
+        lambda: frame(fleets.three_hosts(), word="NOT CLEAR", ago_s=193),
+        80,
+        24,
+        "gpudash-dark",
+    ),
+    "three_card": (
+        lambda: frame(fleets.three_hosts(), word="NOT CLEAR", density=Density.CARD),
+        120,
+        78,
+        "gpudash-dark",
+    ),
+    "errors_120": (lambda: frame(fleets.errors(), word="", focus=4), 120, 40, "gpudash-dark"),
+    "errors_80": (
+        lambda: frame(fleets.errors(), word="", focus=4, density=Density.LINE),
+        80,
+        40,
+        "gpudash-dark",
+    ),
+    "odd_120": (
+        lambda: frame(fleets.lettered(fleets.odd_host()), word=""),
+        120,
+        40,
+        "gpudash-dark",
+    ),
+    "odd_line": (
+        lambda: frame(fleets.lettered(fleets.odd_host()), word="", density=Density.LINE),
+        120,
+        30,
+        "gpudash-dark",
+    ),
+    "odd_80": (lambda: frame(fleets.lettered(fleets.odd_host()), word=""), 80, 24, "gpudash-dark"),
+    "odd_40": (lambda: frame(fleets.lettered(fleets.odd_host()), word=""), 40, 14, "gpudash-dark"),
+    "container_120": (lambda: frame(fleets.container()), 120, 30, "gpudash-dark"),
+    "many_120": (lambda: frame(fleets.many(), word="NOT CLEAR"), 120, 45, "gpudash-dark"),
+    "none_80": (lambda: frame(Fleet()), 80, 24, "gpudash-dark"),
+    "none_40": (lambda: frame(Fleet()), 40, 10, "gpudash-dark"),
+}
+
+
+def as_text(rows: tuple[Row, ...], theme: Theme) -> Text:
+    """Return rows as one rich text."""
+    text = Text(no_wrap=True, end="")
+    base = theme.colour("app-bg")
+    for number, row in enumerate(rows):
+        for words, key in row:
+            look = theme.look(key)
+            style = Style(
+                color=look.fg, bgcolor=look.bg or base, bold=look.is_bold, dim=look.is_dim
+            )
+            text.append(words, style)
+        if number < len(rows) - 1:
+            text.append("\n")
+    return text
+
+
+def draw(name: str, folder: Path) -> None:
+    """Write one picture."""
+    make, width, height, theme_name = PICTURES[name]
+    theme, wrong = load_theme(theme_name)
+    if wrong:
+        raise SystemExit(wrong)
+    rows = frame_rows(make(), width, height)
+    with open("/dev/null", "w") as nowhere:
+        console = Console(
+            record=True, width=width, height=height, file=nowhere, color_system="truecolor"
+        )
+        console.print(as_text(rows, theme), soft_wrap=False)
+    paper = _rgb(theme.colour("app-bg") or "#000000")
+    ink = _rgb(theme.colour("text") or "#ffffff")
+    terminal = TerminalTheme(paper, ink, [ink] * 8)
+    svg = folder / f"{name}.svg"
+    console.save_svg(str(svg), title=name, theme=terminal)
+    if shutil.which("inkscape"):
+        png = folder / f"{name}.png"
+        subprocess.run(
+            ["inkscape", svg, "--export-type=png", "-o", png], check=True, capture_output=True
+        )
+
+
+def _rgb(colour: str) -> tuple[int, int, int]:
+    red, green, blue = bytes.fromhex(colour[1:])
+    return red, green, blue
+
+
+def main() -> None:
+    folder = Path(sys.argv[1])
+    folder.mkdir(parents=True, exist_ok=True)
+    for name in sys.argv[2:] or PICTURES:
+        draw(name, folder)
+
+
+if __name__ == "__main__":
+    main()
