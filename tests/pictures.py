@@ -33,7 +33,6 @@ def frame(
     density: Density | None = None,
     word: str = "IN USE",
     ago_s: float = 2460,
-    level: int = 97,
     focus: int = 0,
 ) -> FrameView:
     hosts = fleet.hosts
@@ -42,8 +41,7 @@ def frame(
         now_s=fleets.NOW,
         wall_of=fleets.wall_of,
         utilisation_of={
-            host.name: fleets.utilisation(host.name, 14 if "gpu-b" in host.name else 0, level)
-            for host in hosts
+            host.name: fleets.utilisation(host, 14 if "gpu-b" in host.name else 0) for host in hosts
         },
         glyphs=glyphs,
         density=density,
@@ -64,9 +62,9 @@ PICTURES: dict[str, tuple[Callable[[], FrameView], int, int, str]] = {
     "busy_40": (lambda: frame(fleets.busy()), 40, 10, "gpudash-dark"),
     "busy_60": (lambda: frame(fleets.busy()), 64, 20, "gpudash-dark"),
     "busy_ascii": (lambda: frame(fleets.busy(), glyphs=ASCII), 120, 40, "gpudash-dark"),
-    "idle_120": (lambda: frame(fleets.idle(), word="ZERO", level=0), 120, 40, "gpudash-dark"),
-    "idle_80": (lambda: frame(fleets.idle(), word="ZERO", level=0), 80, 24, "gpudash-dark"),
-    "idle_40": (lambda: frame(fleets.idle(), word="ZERO", level=0), 40, 10, "gpudash-dark"),
+    "idle_120": (lambda: frame(fleets.idle(), word="ZERO"), 120, 40, "gpudash-dark"),
+    "idle_80": (lambda: frame(fleets.idle(), word="ZERO"), 80, 24, "gpudash-dark"),
+    "idle_40": (lambda: frame(fleets.idle(), word="ZERO"), 40, 10, "gpudash-dark"),
     "three_200": (
         lambda: frame(fleets.three_hosts(), word="NOT CLEAR", ago_s=193),
         200,

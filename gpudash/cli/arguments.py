@@ -3,19 +3,44 @@
 from __future__ import annotations
 
 import argparse
+import os
 import sys
-from collections.abc import Iterable
-from typing import NoReturn
 
 from gpudash.core.errors import UsageError
 from gpudash.core.nearest import nearest
 from gpudash.core.units import parse_duration
+
+TYPE_CHECKING = False  # as in sources/oneshot.py
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from typing import NoReturn
+
+
+class _Formatter(argparse.HelpFormatter):
+    """Takes the terminal's width from `os`: argparse's own way is shutil, a third of its import.
+
+    argparse makes one for each argument that is added, help or not.
+    """
+
+    def __init__(self, prog: str) -> None:
+        super().__init__(prog, width=_columns() - 2)
+
+
+def _columns() -> int:
+    told = os.environ.get("COLUMNS", "")
+    if told.isdigit() and int(told) > 0:
+        return int(told)
+    try:
+        return os.get_terminal_size(1).columns or 80
+    except OSError:
+        return 80
 
 
 class Parser(argparse.ArgumentParser):
     """An ArgumentParser whose errors are UsageErrors."""
 
     def __init__(self, **settings: object) -> None:
+        settings.setdefault("formatter_class", _Formatter)
         super().__init__(allow_abbrev=False, **settings)  # type: ignore[arg-type]
 
     def error(self, message: str) -> NoReturn:

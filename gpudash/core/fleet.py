@@ -7,7 +7,6 @@ the last values in place and takes away the link's LIVE, which is what a verdict
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import assert_never
 
 from gpudash.core import nvml
 from gpudash.core.events import (
@@ -89,7 +88,9 @@ def step(host: Host, event: Event, at_s: float) -> Host:
         case LinkPaused():
             return _paused(host, event, at_s)
         case _:
-            assert_never(event)
+            from typing import assert_never
+
+            return assert_never(event)
 
 
 def _linked(host: Host, link: Link, at_s: float) -> Host:
@@ -125,8 +126,8 @@ def _greeted(host: Host, hello: Hello, at_s: float) -> Host:
     )
     if not hello.roster:
         return _linked(replace(host, problem=_no_gpus()), Link.LIVE, at_s)
-    if (hello.seq == 0 or rebooted) and host.link is Link.LIVE:
-        # What stands there was read by another probe: it proves nothing any more.
+    # A new session has read nothing yet; a later hello only corrects the roster of this one.
+    if hello.seq == 0 or rebooted:
         return _linked(host, Link.CONNECTING, at_s)
     return host
 
@@ -150,18 +151,16 @@ def _rostered(known: tuple[Gpu, ...], roster: tuple[GpuInfo, ...]) -> tuple[Gpu,
     A GPU that answers without its UUID is the one of the same bus id or index; one that was
     known only by its place has now got a name.
     """
-    by_key = {gpu.info.key: gpu for gpu in known}
+    before = {gpu.info.key: gpu for gpu in known}
     named = {info.key for info in roster}
-    remaining = {key: gpu for key, gpu in by_key.items() if key not in named}
+    remaining = {key: gpu for key, gpu in before.items() if key not in named}
     gpus: list[Gpu] = []
     for info in roster:
-        old = by_key.get(info.key)
-        if old is None:
-            old = _same_place(remaining, info)
-            if old is not None:
-                del remaining[old.info.key]
-                if info.uuid is None:
-                    info = replace(old.info, index=info.index)
+        old = before.get(info.key) or _same_place(remaining, info)
+        if old is not None and old.info.key in remaining:
+            del remaining[old.info.key]
+            if info.uuid is None:
+                info = replace(old.info, index=info.index)
         if old is None or old.state is GpuState.MISSING:
             gpus.append(Gpu(info=info, reading=None, state=GpuState.UNREAD))
         else:

@@ -29,6 +29,9 @@ class GpuProcess:
     used_bytes: int | None
     """Device memory of this process on this GPU; None where the driver doesn't say."""
     kinds: frozenset[Kind]
+    """Empty where the source doesn't tell."""
+    name: str | None = None
+    """As the driver names it; None where only the pid is known. Untrusted text."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -85,6 +88,8 @@ class GpuReading:
     recovery_action: int | None = None
     processes: tuple[GpuProcess, ...] | None = None
     """None when the list could not be read or can't be trusted; empty when nobody is listed."""
+    hidden_processes: int = 0
+    """Processes that the driver lists without a pid: they exist and may not be named here."""
     mig: tuple[MigReading, ...] = ()
     memory_code: int | None = None
     """NVML code that stood in the way of `used_bytes`."""
@@ -92,6 +97,8 @@ class GpuReading:
     """NVML code that stood in the way of `processes`."""
     codes: frozenset[int] = frozenset()
     """Every NVML code met while this GPU was read."""
+    doubt: str = ""
+    """Why a 0 in this reading proves nothing, as a clause; empty when nothing is odd."""
 
 
 class GpuState(Enum):

@@ -94,7 +94,7 @@ def judge_gpu(gpu: Gpu) -> GpuVerdict:
     reading = gpu.reading
     used = reading.used_bytes if reading else None
     listed = listed_bytes(reading) if reading else 0
-    held = bool(used) or listed > 0
+    held = bool(used) or listed > 0 or (used is None and _is_anybody_listed(reading))
     if gpu.state is not GpuState.READ or reading is None:
         is_reset = gpu.state is GpuState.NEEDS_RESET
         return GpuVerdict(
@@ -112,14 +112,13 @@ def judge_gpu(gpu: Gpu) -> GpuVerdict:
             is_certainly_held=True,
             reason=f"{format_memory(used or listed)} held",
         )
-    lists = (reading.processes, *(slice_.processes for slice_ in reading.mig))
-    if any(process.used_bytes is None for listed in lists for process in listed or ()):
+    if why := _why_zero_is_open(reading):
         return GpuVerdict(
             gpu=gpu,
             verdict=Verdict.UNKNOWN,
             exit_code=ExitCode.UNKNOWN,
             is_certainly_held=False,
-            reason="a process is listed and what it holds is not reported",
+            reason=why,
         )
     return GpuVerdict(
         gpu=gpu,
@@ -129,6 +128,21 @@ def judge_gpu(gpu: Gpu) -> GpuVerdict:
         reason="",
         note="utilisation reads 100 % with nothing held" if reading.utilisation_pct == 100 else "",
     )
+
+
+def _is_anybody_listed(reading: GpuReading | None) -> bool:
+    """Tell whether a process is listed at all: whoever is listed has a context, which costs."""
+    return reading is not None and (bool(reading.processes) or reading.hidden_processes > 0)
+
+
+def _why_zero_is_open(reading: GpuReading) -> str:
+    if reading.doubt:
+        return reading.doubt
+    lists = (reading.processes, *(slice_.processes for slice_ in reading.mig))
+    unsized = any(process.used_bytes is None for listed in lists for process in listed or ())
+    if unsized or reading.hidden_processes:
+        return "a process is listed and what it holds is not reported"
+    return ""
 
 
 def _unproven_reason(gpu: Gpu) -> str:

@@ -8,8 +8,8 @@ thread can't. A hung program is abandoned by the other side.
 
 import _thread
 import os
-import platform
 import select
+import sys
 import time
 
 from gpudash.probe.line import Inbox, Wire, boot_id, leave, now, pid_namespace
@@ -65,7 +65,7 @@ class Sampler(object):
             mono=round(now(), 3),
             v=1,
             source="nvml",
-            python=platform.python_version(),
+            python=sys.version.split()[0],
             driver=maybe("nvmlSystemGetDriverVersion", None),
             nvml=maybe("nvmlSystemGetNVMLVersion", None),
             boot=boot_id(),

@@ -9,11 +9,11 @@ from __future__ import annotations
 import os
 import sys
 import time
-from typing import TYPE_CHECKING
 
 from gpudash.sources import shipping
 from gpudash.sources.process import Child
 
+TYPE_CHECKING = False  # typing takes 5 ms to import, and the sampler waits for it
 if TYPE_CHECKING:
     from collections.abc import Callable
 
@@ -109,7 +109,7 @@ def begin() -> Probe:
 
 
 def finish(probe: Probe, patience_s: float = PATIENCE_S) -> list[Event]:
-    """Return all that the one-shot said; ends it."""
+    """Return all that the one-shot said; the caller ends it, when there is time for it."""
     from gpudash.core.events import Fault, Sample
 
     def is_done(event: object) -> bool:
@@ -117,10 +117,7 @@ def finish(probe: Probe, patience_s: float = PATIENCE_S) -> list[Event]:
             isinstance(event, Fault) and (event.is_fatal or event.code is None)
         )
 
-    try:
-        return probe.events_until(is_done, patience_s)
-    finally:
-        probe.end()
+    return probe.events_until(is_done, patience_s)
 
 
 def ask_processes(pids: frozenset[int], patience_s: float = 5.0) -> list[Event]:

@@ -111,7 +111,7 @@ def test_trouble_has_every_kind_of_trouble() -> None:
     assert e.problem.title == "no GPUs found"
     assert (g.link, len(g.gpus)) == (Link.HUNG, 8)
     assert h.problem is not None
-    assert (h.link, h.problem.is_no_driver) == (Link.DOWN, True)
+    assert (h.link, h.problem.code) == (Link.DOWN, 9)
 
 
 def test_the_silent_host_says_nothing_and_comes_back() -> None:

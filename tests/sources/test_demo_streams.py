@@ -175,7 +175,7 @@ async def test_a_host_without_driver_ends_with_its_problem() -> None:
         assert isinstance(fault, Fault)
         with pytest.raises(SourceError) as caught:
             await stream.read()
-        assert caught.value.problem.is_no_driver
+        assert caught.value.problem.code == 9
 
 
 async def test_a_silent_host_keeps_its_stream_and_refuses_new_ones() -> None:

@@ -23,6 +23,7 @@ from gpudash.core.model import (
     Problem,
     ProcessInfo,
 )
+from gpudash.ui.paint.view import Utilisation
 
 GIB = 1 << 30
 NOW = 10_000.0
@@ -161,7 +162,7 @@ def busy_host(name: str = "root@gpu-a") -> Host:
     for i in range(8):
         pid = 48213 + i
         infos.append(process(pid, f"sglang::scheduler_TP{i}", age=41 * 60, root=SERVER))
-        procs: list[tuple[int, float | None]] = [(pid, 71.1)]
+        procs: list[tuple[int, float | None]] = [(pid, 71.17)]
         used = 71.2
         if i == 5:
             procs.append((5050, 3.4))
@@ -229,7 +230,7 @@ def silent_host() -> Host:
     for i in range(8):
         pid = 7001 + i
         infos.append(process(pid, "python train.py", age=72 * 60, user="ana", uid=1001, root=root))
-        gpus.append(gpu(i, 71.2, (pid, 71.1), util=UTIL[i], temp=TEMP[i], watts=WATT[i]))
+        gpus.append(gpu(i, 71.2, (pid, 71.17), util=UTIL[i], temp=TEMP[i], watts=WATT[i]))
     return host(
         "root@gpu-b",
         tuple(gpus),
@@ -244,13 +245,13 @@ def broken_host() -> Host:
     h200 = {"total": 139.8, "name": "NVIDIA H200"}
     root = (8000, "vllm serve meta/Llama-3.3-70B --tensor-parallel-size 2 --port 8000")
     mig = (
-        mig_slice(1, 30.1, 69.5, "3g.71gb", (9001, 30.0)),
-        mig_slice(2, 11.1, 34.6, "2g.35gb", (9002, 11.0)),
+        mig_slice(1, 30.1, 69.5, "3g.71gb", (9001, 30.08)),
+        mig_slice(2, 11.1, 34.6, "2g.35gb", (9002, 11.08)),
         mig_slice(3, 0.0, 34.6, "2g.35gb"),
     )
     gpus = (
-        gpu(0, 118.4, (8001, 118.3), util=96, temp=62, watts=640, **h200),  # type: ignore[arg-type]
-        gpu(1, 118.4, (8002, 118.3), util=97, temp=63, watts=651, **h200),  # type: ignore[arg-type]
+        gpu(0, 118.4, (8001, 118.37), util=96, temp=62, watts=640, **h200),  # type: ignore[arg-type]
+        gpu(1, 118.4, (8002, 118.37), util=97, temp=63, watts=651, **h200),  # type: ignore[arg-type]
         gpu(2, 41.2, util=None, temp=41, watts=190, mig=mig, **h200),  # type: ignore[arg-type]
         gpu(3, 0.0, watts=72, **h200),  # type: ignore[arg-type]
         gpu(4, 0.0, watts=72, **h200),  # type: ignore[arg-type]
@@ -285,7 +286,7 @@ def three_hosts() -> Fleet:
 def odd_host() -> Host:
     """One GPU of every kind of trouble."""
     gpus = (
-        gpu(0, 71.2, (48220, 71.1), util=0),
+        gpu(0, 71.2, (48220, 71.17), util=0),
         gpu(1, 20.0, (48500, 19.9), state=GpuState.NEEDS_RESET, action=1),
         gpu(2, None, state=GpuState.UNREADABLE),
         gpu(3, None, state=GpuState.UNIFIED),
@@ -366,16 +367,19 @@ def many(number: int = 32) -> Fleet:
     return lettered(*hosts)
 
 
-def utilisation(name: str, old_s: int = 0, level: int = 97):  # type: ignore[no-untyped-def]
-    """Return a made-up past: mostly busy, with dips; nothing for the last `old_s` seconds."""
+def utilisation(one: Host, old_s: int = 0) -> Utilisation:
+    """Return a made-up past: as busy as now, with dips; nothing for the last `old_s` seconds."""
+    now = {gpu.info.key: gpu.reading.utilisation_pct if gpu.reading else None for gpu in one.gpus}
 
     def columns(key: str, count: int, width_s: int) -> tuple[int | None, ...]:
-        seed = sum(map(ord, key + name))
+        seed = sum(map(ord, key + one.name))
+        level = now.get(key)
         gaps = old_s // width_s
         values: list[int | None] = []
         for at in range(count):
-            dip = (seed * 7 + at * 13) % 17 == 0
-            values.append(None if at >= count - gaps else max(0, level - (38 if dip else at % 3)))
+            dip = 38 if (seed * 7 + at * 13) % 17 == 0 else at % 3
+            is_gap = at >= count - gaps or level is None
+            values.append(None if is_gap else max(0, (level or 0) - dip))
         return tuple(values)
 
     return columns

@@ -101,9 +101,11 @@ def report(fleet: Fleet, plan: argparse.Namespace) -> int:
         case "csv":
             output.write_csv(documents.CSV_HEADER, documents.csv_rows(verdict))
         case "smi":
-            from gpudash.core.smi import smi_format
+            from gpudash.core.smi.table import smi_format
 
-            output.write("".join(smi_format(host.host, host.gpus) for host in verdict.hosts))
+            for host in verdict.hosts:
+                driver = host.host.facts.driver if host.host.facts else None
+                output.write(smi_format((gpu.gpu for gpu in host.gpus), driver))
         case _:
             output.write(documents.verdict_table(verdict, code))
     _narrate(verdict)

@@ -130,8 +130,11 @@ def _driver() -> list[Finding]:
             )
         ]
     fleet = new_fleet(("local",), 0.0)
-    for event in oneshot.finish(probe):
-        fleet = apply(fleet, "local", event, 0.0)
+    try:
+        for event in oneshot.finish(probe):
+            fleet = apply(fleet, "local", event, 0.0)
+    finally:
+        probe.end()
     host = fleet.hosts[0]
     found = [Finding(what="binding", state="ok", found=binding)]
     if host.problem is not None:

@@ -10,7 +10,7 @@ from gpudash.ui.paint.claims import Claim
 from gpudash.ui.paint.columns import CardColumns
 from gpudash.ui.paint.line import (
     GpuSight,
-    age_text,
+    age_span,
     bar_of,
     free_words,
     index_text,
@@ -18,7 +18,7 @@ from gpudash.ui.paint.line import (
     trouble_words,
 )
 from gpudash.ui.paint.sight import Trouble, memory_text, named, number_text, trouble_of, who
-from gpudash.ui.paint.spans import Row, fit, right, spread
+from gpudash.ui.paint.spans import Row, fit, spread
 
 _NUMBERS = 20
 """Cells between the bar and the letter, less the blank after the bar."""
@@ -38,9 +38,8 @@ def _first(sight: GpuSight, columns: CardColumns, width: int) -> Row:
     bar = bar_of(sight, columns.bar, used, total, stacked=False)
     memory = memory_text(used, total, "card", is_old=sight.is_old)
     row = (*start, *bar, (" ", "text"), *fit(memory, _NUMBERS))
-    age = age_text(sight)
     room = columns.process - 8
-    return (*row, *fit(_main_words(sight, room), room, "…"), (right(age, 8) + " ", "text"))
+    return (*row, *fit(_main_words(sight, room), room, "…"), age_span(sight, 8))
 
 
 def _main_words(sight: GpuSight, room: int) -> Row:
@@ -82,7 +81,7 @@ def _numbers(sight: GpuSight, reading: GpuReading) -> Row:
 def _second_words(sight: GpuSight, room: int) -> Row:
     wrong = trouble_of(sight.gpu, sight.glyphs)
     if wrong is not None:
-        claimed = who(sight.claims, room - 2, is_old=True, glyphs=sight.glyphs)
+        claimed = who(sight.claims, room - 2, is_old=sight.is_old, glyphs=sight.glyphs)
         return claimed or ((f"  {wrong.reason}", "text-muted"),)
     if not sight.claims:
         return ((f"  {judge_gpu(sight.gpu).note}", "text-muted"),)
@@ -112,10 +111,10 @@ def _origin(claim: Claim) -> str:
     if not claim.is_family:
         return claim.detail
     if claim.is_dead:
-        return "and still listed: who keeps its memory is not known"
+        return "who keeps its memory is unknown"
     if claim.name.startswith("host pid"):
         return "of another pid namespace: no name from here"
-    if not claim.letter and claim.name.startswith("pid "):
+    if not claim.letter:
         return "asking who it is"
     pids = f"pid {claim.pids[0]}" if claim.pids else ""
     if len(claim.pids) > 1:

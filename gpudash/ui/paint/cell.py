@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from gpudash.core.families import Holder
 from gpudash.core.model import Gpu, GpuState, Host, Link
-from gpudash.core.units import format_memory
+from gpudash.core.units import format_duration, format_memory
 from gpudash.ui.paint import box, hosttitle
 from gpudash.ui.paint.box import Piece
 from gpudash.ui.paint.claims import TEXT_OF, Book, Claim
@@ -21,6 +21,7 @@ from gpudash.ui.paint.spans import (
     on_background,
     outside,
     right,
+    row_width,
     shorten,
 )
 from gpudash.ui.paint.view import HostView
@@ -45,7 +46,7 @@ def cell_columns(hosts: tuple[Host, ...], width: int) -> CellColumns:
     most = 12 if width < 100 else _HOST_MOST
     host = max(_HOST_LEAST, min(longest, most))
     cell, gap = (4, 1) if count <= 8 and width >= 100 else (3, 0)
-    room = max(0, (width - 2 - 4 - host - 1 - 9) // (cell + gap))
+    room = max(0, (width - 2 - 4 - host - 1 - 10) // (cell + gap))
     return CellColumns(host, cell, gap, min(count, room))
 
 
@@ -78,7 +79,8 @@ class CellPane:
             note = Piece((("one cell is one GPU, number is memory in %", "text-muted"),), 1)
             return box.top((head, note), (), self._width, self._border, self._glyphs)
         if y == self.height - 1:
-            return box.bottom((), (), self._width, self._border, self._glyphs)
+            legend = (Piece(_legend(self._glyphs), 1),)
+            return box.bottom(legend, (), self._width, self._border, self._glyphs)
         if not 1 <= y < self.height:
             return ()
         inner = self._numbers() if y == 1 else self._host(self._views[y - 2])
@@ -90,7 +92,12 @@ class CellPane:
         cells = gap.join(
             right(str(number), columns.cell - 1) + " " for number in range(columns.shown)
         )
-        text = " " * (4 + columns.host + 1) + cells + right("memory", 10) + "   who"
+        text = (
+            " " * (4 + columns.host + 1)
+            + cells
+            + right("memory", 10 + (1 if gap and columns.shown else 0))
+            + "   who"
+        )
         return ((text, "text-muted"),)
 
     def _host(self, view: HostView) -> Row:
@@ -107,8 +114,8 @@ class CellPane:
             (" ", "text"),
         )
         row += self._cells(view)
-        row += self._memory(host)
-        row += (("   ", "text"), *self._who(view))
+        row += _memory(host)
+        row += (("   ", "text"), *self._who(view, self._width - 2 - row_width(row) - 4))
         return on_background(fit(row, self._width - 2, "…"), "row-cursor") if has_cursor else row
 
     def _cells(self, view: HostView) -> Row:
@@ -127,35 +134,59 @@ class CellPane:
                 row += ((" ", "text"),)
         return row
 
-    def _memory(self, host: Host) -> Row:
-        used = [gpu.reading.used_bytes if gpu.reading else None for gpu in host.gpus]
-        known = [value for value in used if value is not None]
-        if host.link is not Link.LIVE or len(known) < len(used) or not used:
-            return (
-                (right("?", 9), "unknown" if host.link is not Link.CONNECTING else "text-muted"),
-            )
-        style = "text" if sum(known) else "clear"
-        amount = format_memory(sum(known))
-        return ((right(amount, 9), style),)
-
-    def _who(self, view: HostView) -> Row:
-        if hosttitle.tone_of(view.host) != "clear":
+    def _who(self, view: HostView, room: int) -> Row:
+        host = view.host
+        if host.link is Link.STALE and host.received_s is not None:
+            ago = format_duration(view.now_s - host.received_s)
+            return ((f"last seen {ago} ago", "unknown"),)
+        if hosttitle.tone_of(host) != "clear":
             wrong = [piece.row for piece in hosttitle.title_pieces(view) if piece.cost == 2]
             return wrong[0] if wrong else (("connecting", "text-muted"),)
-        return _families(view.holders)
+        return _families(view.holders, room)
 
 
-def _families(holders: tuple[Holder, ...]) -> Row:
+def _legend(glyphs: Glyphs) -> Row:
+    return (
+        (glyphs.use, "alive-bar"),
+        (" alive, yours   ", "text-muted"),
+        (glyphs.use, "foreign-bar"),
+        (" someone else's   ", "text-muted"),
+        (glyphs.nothing, "decor"),
+        (" zero   ", "text-muted"),
+        ("?", "unknown"),
+        (" unknown   ", "text-muted"),
+        (glyphs.bad, "leftover"),
+        (" lost", "text-muted"),
+    )
+
+
+def _memory(host: Host) -> Row:
+    """Write what is held; GPUs that don't answer have their own mark."""
+    used = [gpu.reading.used_bytes for gpu in host.gpus if gpu.reading]
+    known = [value for value in used if value is not None]
+    if host.link is not Link.LIVE or not known:
+        style = "text-muted" if host.link is Link.CONNECTING else "unknown"
+        return ((right("?", 10), style),)
+    amount = format_memory(sum(known))
+    return ((right(amount, 10), "text" if sum(known) else "clear"),)
+
+
+def _families(holders: tuple[Holder, ...], room: int) -> Row:
+    """Name the families that have room, and count the others."""
+    if not holders:
+        return (("free", "clear"),)
     row: Row = ()
-    for holder in holders[:4]:
-        if row:
-            row += ((", ", "text-muted"),)
+    for number, holder in enumerate(holders):
+        rest = len(holders) - number
+        name = outside(holder.label.name, 24)
+        one: Row = ((", ", "text-muted"),) if row else ()
         if holder.letter:
-            row += ((f"{holder.letter} ", f"{TEXT_OF[holder.owner]} b"),)
-        row += ((outside(holder.label.name, 24), "text"),)
-    if len(holders) > 4:
-        row += ((f" +{len(holders) - 4}", "text-muted"),)
-    return row or (("free", "clear"),)
+            one += ((f"{holder.letter} ", f"{TEXT_OF[holder.owner]} b"),)
+        one += ((name, "text"),)
+        if row and row_width(row) + row_width(one) + (4 if rest > 1 else 0) > room:
+            return (*row, (f" +{rest}", "text-muted"))
+        row += one
+    return row
 
 
 def _cell(

@@ -53,7 +53,7 @@ class Book:
         found = self._families(gpu_processes(gpu), now_s)
         gap = unexplained_bytes(gpu)
         if gap:
-            found.append(unexplained(gap, is_listed=_has_list(gpu.reading)))
+            found.append(unexplained(gap, is_listed=has_list(gpu.reading)))
         return tuple(found)
 
     def slice_claims(self, slice_: MigReading, now_s: float) -> tuple[Claim, ...]:
@@ -119,7 +119,8 @@ def unexplained(used: int, *, is_listed: bool) -> Claim:
     )
 
 
-def _has_list(reading: GpuReading | None) -> bool:
+def has_list(reading: GpuReading | None) -> bool:
+    """Tell whether the driver said who is on a GPU, be it nobody."""
     return reading is not None and (
         reading.processes is not None or any(one.processes is not None for one in reading.mig)
     )
@@ -147,7 +148,9 @@ def _told_apart(claims: list[Claim]) -> list[Claim]:
 
 
 def parts_of(claims: tuple[Claim, ...], used: int | None) -> tuple[Part, ...]:
-    """Return the bar's parts; a single holder of unknown size is drawn as holding all."""
-    if len(claims) == 1 and used:
-        return ((claims[0].bar, claims[0].is_hatched, used),)
-    return tuple((one.bar, one.is_hatched, one.used_bytes or 0) for one in claims)
+    """Return the bar's parts; where no size is known, the first is drawn as holding all."""
+    sized = [one for one in claims if one.used_bytes]
+    if claims and len(sized) < 2 and used:
+        one = sized[0] if sized else claims[0]
+        return ((one.bar, one.is_hatched, used),)
+    return tuple((one.bar, one.is_hatched, one.used_bytes or 0) for one in sized)

@@ -7,7 +7,7 @@ from gpudash.core.model import Host, Link
 from gpudash.core.units import format_duration, format_memory, gib, index_list, plural
 from gpudash.ui.paint.claims import TEXT_OF
 from gpudash.ui.paint.spans import Row, outside
-from gpudash.ui.paint.tally import GpuMark, Tally
+from gpudash.ui.paint.tally import Tally
 
 
 def fact(text: str, style: str = "text") -> Row:
@@ -72,16 +72,25 @@ def zeros(count: Tally) -> Row:
 
 
 def broken_facts(count: Tally, *, several: bool) -> list[Row]:
-    """Write `gpu-c: GPU 5 lost`, one fact for each host and fault."""
+    """Write `gpu-c: GPU 5 lost`, one fact for each host and fault; many become one."""
     grouped: dict[tuple[str, str], list[int]] = {}
     for mark in count.broken:
         grouped.setdefault((mark.host, mark.words), []).append(mark.number)
+    if len(grouped) > 2:
+        hosts = len({host for host, _ in grouped})
+        where = f" on {plural(hosts, 'host')}" if several else ""
+        return [fact(f"{plural(len(count.broken), 'GPU')}{where} in trouble", "leftover b")]
     facts = []
     for (host, words), indices in grouped.items():
         where = f"{outside(host, 40)}: " if several else ""
-        gpus = f"GPU{'s' if len(indices) > 1 else ''} {index_list(indices)}"
-        facts.append(fact(f"{where}{gpus} {_for_many(words, len(indices))}", "leftover b"))
+        facts.append(
+            fact(f"{where}{_gpus(indices)} {_for_many(words, len(indices))}", "leftover b")
+        )
     return facts
+
+
+def _gpus(indices: list[int]) -> str:
+    return f"GPU{'s' if len(indices) > 1 else ''} {index_list(indices)}"
 
 
 def _for_many(words: str, number: int) -> str:
@@ -90,35 +99,47 @@ def _for_many(words: str, number: int) -> str:
     return words
 
 
-def gap_facts(count: Tally, *, several: bool) -> list[Row]:
-    """Write `512 MiB unexplained on GPU 7`, one fact for each host."""
-    by_host: dict[str, list[GpuMark]] = {}
-    for mark in count.unexplained:
-        by_host.setdefault(mark.host, []).append(mark)
-    facts = []
-    for host, marks in by_host.items():
-        amount = format_memory(sum(mark.used_bytes for mark in marks))
-        gpus = f"GPU{'s' if len(marks) > 1 else ''} {index_list([mark.number for mark in marks])}"
-        where = f"{outside(host, 40)}, {gpus}" if several else gpus
-        facts.append(fact(f"{amount} unexplained on {where}", "unknown b"))
-    return facts
+def gap_facts(count: Tally, *, several: bool, is_wide: bool) -> list[Row]:
+    """Write `512 MiB unexplained on GPU 7`; several hosts are only counted."""
+    marks = count.unexplained
+    if not marks:
+        return []
+    words = f"{format_memory(sum(mark.used_bytes for mark in marks))} unexplained"
+    hosts = {mark.host: None for mark in marks}
+    if len(hosts) > 1:
+        words += f" on {len(hosts)} hosts" if is_wide else ""
+    elif is_wide:
+        where = f"{outside(marks[0].host, 40)}, " if several else ""
+        words += f" on {where}{_gpus([mark.number for mark in marks])}"
+    return [fact(words, "unknown b")]
 
 
-def unproven(count: Tally) -> str:
+def unproven(count: Tally, *, is_wide: bool) -> tuple[Row, ...]:
     """Say what stands in the way of a proof."""
-    read = f"{count.gpus_read} of {plural(count.gpus, 'GPU')} read"
     reasons = []
-    if count.silent:
-        reasons.append("a host is silent" if len(count.silent) == 1 else "hosts are silent")
     if count.broken:
         mark = count.broken[0]
         is_verb = mark.words.startswith("needs")
         reasons.append(f"GPU {mark.number} {mark.words if is_verb else 'is ' + mark.words}")
+    if count.silent:
+        reasons.append("a host is silent" if len(count.silent) == 1 else "hosts are silent")
     if count.unexplained:
         reasons.append("memory is unexplained")
     if count.dead:
         reasons.append("a dead pid keeps memory")
-    return f"{read}; nothing can be proven zero while {' and '.join(reasons[:2])}"
+    read = fact(f"{count.gpus_read} of {plural(count.gpus, 'GPU')} read", "text-muted")
+    if is_wide:
+        words = f"nothing can be proven zero while {' and '.join(reasons[:2])}"
+        return fact(words), read
+    return fact(f"no proof while {reasons[0]}"), read
+
+
+def silences(count: Tally, now_s: float) -> list[Row]:
+    """Name the hosts that say nothing; more than two are counted."""
+    if len(count.silent) > 2:
+        words = f"{len(count.silent)} of {len(count.hosts)} hosts say nothing"
+        return [fact(words, "unknown b")]
+    return [silence(host, now_s) for host in count.silent]
 
 
 def silence(host: Host, now_s: float) -> Row:
@@ -155,12 +176,13 @@ def read_words(count: Tally) -> Row:
     return fact(f"{count.gpus_read} of {count.gpus} {known}{noun} read", "text-strong b")
 
 
-def until(count: Tally) -> str:
+def until(count: Tally, *, is_wide: bool) -> str:
     """Say until when nothing can be proven."""
-    if len(count.silent) == 1 and len(count.hosts) > 1:
-        return f"nothing can be proven zero while {outside(count.silent[0].name, 40)} says nothing"
+    if not count.silent:
+        return "what can't be read can't be proven zero" if is_wide else "unread is not zero"
+    start = "nothing can be proven zero" if is_wide else "no proof"
     if len(count.silent) > 1:
-        return "nothing can be proven zero until every host answers"
-    if count.silent:
-        return "nothing can be proven zero until it answers"
-    return "what can't be read can't be proven zero"
+        return f"{start} until {'every host answers' if is_wide else 'all answer'}"
+    if len(count.hosts) > 1 and is_wide:
+        return f"{start} while {outside(count.silent[0].name, 40)} says nothing"
+    return f"{start} until it answers"

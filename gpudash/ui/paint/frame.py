@@ -118,7 +118,7 @@ def compose(view: FrameView, width: int, height: int) -> Parts:
     count = tally(fleet, found)
     is_welcome = is_nothing_to_watch(fleet)
     hosts = () if is_welcome else fleet.hosts
-    wanted = holders_height(table, height) if hosts else 0
+    wanted = holders_height(table) if hosts else 0
     layout = plan(width, height, hosts, holders_wanted=wanted, density=view.density)
     head = header_view(view)
     story = tell(

@@ -16,7 +16,7 @@ from gpudash.ui.paint.holdertable import (
     host_width,
     map_width,
 )
-from gpudash.ui.paint.spans import Row, finished, fit, left, outside, right, shorten
+from gpudash.ui.paint.spans import Row, cell_width, finished, fit, left, outside, right, shorten
 from gpudash.ui.paint.tally import Tally
 from gpudash.ui.paint.view import WallClock
 
@@ -32,9 +32,9 @@ class HoldersView(NamedTuple):
     has_focus: bool = False
 
 
-def holders_height(table: tuple[HolderRow, ...], screen_height: int) -> int:
-    """Return the rows that the panel wants: at most a quarter of the screen."""
-    return min(max(len(table), 1) + 3, max(screen_height // 4, 5))
+def holders_height(table: tuple[HolderRow, ...]) -> int:
+    """Return how many rows the panel needs to show all."""
+    return len(table) + 3 if table else 3
 
 
 def holders_rows(view: HoldersView, width: int, height: int) -> tuple[Row, ...]:
@@ -133,16 +133,16 @@ def _who(row: HolderRow, name_width: int, width: int, glyphs: Glyphs) -> Row:
     plain = "text-muted" if row.is_old else "text"
     words: Row = ((left(row.name, max(name_width, len(row.name))), name), (" ", "text"))
     room = max(0, width - max(name_width, len(row.name)) - 2)
-    detail = _fitting(row.detail, room)
+    detail = row.detail if cell_width(row.detail) <= room else ""
+    if row.letter and not row.is_hatched:
+        detail = _fitting(row.detail, room)
     return (*fit((*words, (detail, plain)), max(width - 1, 0), glyphs.cut), (" ", "text"))
 
 
 def _fitting(detail: str, room: int) -> str:
     """Leave out whole words from the right; cut a word only where it is the first."""
-    if len(detail) <= room:
-        return detail
     words = detail.split(" ")
-    while len(words) > 1 and len(" ".join(words)) > room:
+    while len(words) > 1 and cell_width(" ".join(words)) > room:
         words.pop()
     return shorten(" ".join(words), room)
 
@@ -162,7 +162,7 @@ def _memory(row: HolderRow, width: int) -> Row:
     style = "text-muted" if row.is_old else "text-strong b"
     used = row.used_bytes
     if used is None:
-        number, unit = "?", " GiB"
+        number, unit = "?", "    "
     elif 0 < used < GIB:
         number, unit = format_memory(used).rsplit(" ", 1)
         unit = f" {unit}"

@@ -8,7 +8,7 @@ from typing import NamedTuple
 from gpudash.core.families import Holder, pids_are_local, unexplained_bytes
 from gpudash.core.model import Fleet, Host, Owner
 from gpudash.core.units import plural
-from gpudash.ui.paint.claims import BAR_OF, TEXT_OF
+from gpudash.ui.paint.claims import BAR_OF, TEXT_OF, has_list
 from gpudash.ui.paint.spans import cell_width, outside
 from gpudash.ui.paint.tally import is_read
 
@@ -84,7 +84,7 @@ def _rank(holder: Holder) -> int:
 
 def _state(holder: Holder, host: Host) -> str:
     if holder.is_dead:
-        return "dead, still listed"
+        return "still listed"
     if holder.user is None:
         return "asking who" if pids_are_local(host) else "no name from here"
     members = [info for info in host.processes if info.pid in holder.pids]
@@ -103,6 +103,7 @@ def _unexplained(host: Host) -> HolderRow | None:
     gaps = [(gpu.info.index, gap) for gpu in host.gpus if (gap := unexplained_bytes(gpu))]
     if not gaps:
         return None
+    readable = all(has_list(gpu.reading) for gpu in host.gpus if unexplained_bytes(gpu))
     return HolderRow(
         rank=1,
         letter="",
@@ -110,7 +111,7 @@ def _unexplained(host: Host) -> HolderRow | None:
         bar="unknown-bar",
         is_hatched=True,
         name="unexplained",
-        detail="no process found",
+        detail="no process found" if readable else "process list not readable",
         user="",
         host=host.name,
         gpus=tuple(index for index, _ in gaps),
@@ -139,7 +140,8 @@ class HolderColumns(NamedTuple):
 def holder_columns(width: int, host_width: int, gpu_width: int) -> HolderColumns:
     """Return the columns; `host_width` is 0 on a single host, `gpu_width` that of the map."""
     inner = width - 2
-    state = 22 if width >= 120 else 15 if width >= 72 else 0
+    # Where several hosts leave little room, who and where come before how many.
+    state = 22 if width >= 120 else 15 if width >= (100 if host_width else 72) else 0
     since = 19 if width >= 120 else 7
     memory = 10 if width >= 100 else 6
     user = 8 if width >= 120 else 6 if width >= 60 else 0
@@ -150,7 +152,8 @@ def holder_columns(width: int, host_width: int, gpu_width: int) -> HolderColumns
     # Swatch and letter before; blanks: 1 after the map, 3 before since, 2 before the state.
     fixed = 5 + user + host + gpu_width + 1 + memory + (2 if since == 19 else 1) + since
     fixed += state + 2 if state else 1
-    who = max(0, inner - fixed)
+    who = max(0, min(inner - fixed, 56))
+    state += max(0, inner - fixed - who) if state else 0
     return HolderColumns(who, user, host, gpu_width, memory, since, state)
 
 

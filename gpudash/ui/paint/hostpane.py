@@ -19,7 +19,8 @@ from gpudash.ui.paint.columns import (
     line_columns,
     seconds_per_column,
 )
-from gpudash.ui.paint.line import GpuSight, line_row, mig_row, slice_row, slices_of
+from gpudash.ui.paint.line import GpuSight, line_row
+from gpudash.ui.paint.mig import mig_row, slice_card, slice_row, slices_of
 from gpudash.ui.paint.spans import Row, finished, joined, on_background
 from gpudash.ui.paint.view import Density, HostView
 
@@ -123,7 +124,8 @@ class HostPane:
         if not self._is_compact:
             return hosttitle.title(self.view, self.width)
         pieces: tuple[Piece, ...] = hosttitle.title_pieces(self.view)
-        return joined(tuple(piece.row for piece in pieces if piece.cost < 3), ("  ", "text"))
+        words = joined(tuple(piece.row for piece in pieces if piece.cost < 3), ("  ", "text"))
+        return ((" ", "text"), *words)
 
     def _body(self, y: int) -> Row:
         if not self.view.host.gpus:
@@ -147,11 +149,15 @@ class HostPane:
 
     def _mig_row(self, gpu: Gpu, sight: GpuSight, step: int) -> Row:
         columns = line_columns(self.width)
+        is_card = self.view.density is Density.CARD
         if step == 0:
-            return mig_row(sight, self._inner, columns.ordinal, columns.lead)
+            return mig_row(sight, self._inner, columns, is_card=is_card)
         slice_ = slices_of(gpu)[step - 1]
         claims = self._book.slice_claims(slice_, self.view.now_s)
-        return slice_row(sight._replace(claims=claims), step - 1, slice_, columns)
+        sight = sight._replace(claims=claims)
+        if is_card:
+            return slice_card(sight, step - 1, slice_, card_columns(self.width))
+        return slice_row(sight, step - 1, slice_, columns)
 
     def _sight(self, position: int) -> GpuSight:
         known = self._sights.get(position)

@@ -145,10 +145,7 @@ def right_pieces(view: HostView) -> tuple[Piece, ...]:
 
 
 def _sum_words(host: Host) -> tuple[str, str]:
-    used = [gpu.reading.used_bytes for gpu in host.gpus if gpu.reading]
-    if any(value is None for value in used):
-        return "sum not known", "text-muted"
-    held = sum(value or 0 for value in used)
+    held = sum(gpu.reading.used_bytes or 0 for gpu in host.gpus if gpu.reading)
     return f"{format_memory(held)} held", "text" if held else "text-muted"
 
 
@@ -182,8 +179,8 @@ def foot(view: HostView, width: int) -> Row:
     start: tuple[Piece, ...] = ()
     end: tuple[Piece, ...] = ()
     if view.is_first and view.host.gpus and width >= 100:
-        start = (Piece(_legend(view.glyphs), 2),)
-        end = (Piece(((_spark_words(view, width), "text-muted"),), 1),)
+        start = (Piece(_legend(view.glyphs), 1),)
+        end = (Piece(((_spark_words(view, width), "text-muted"),), 2),)
     return box.bottom(start, end, width, border_of(view), view.glyphs)
 
 

@@ -47,13 +47,16 @@ def plan(
     holders_wanted: int,
     density: Density | None = None,
 ) -> Layout:
-    """Divide a screen. `holders_wanted` is the panel's own wish (see `holders_height`)."""
+    """Divide a screen. `holders_wanted` is what shows all of them (see `holders_height`).
+
+    Holders take a quarter of the height at most, and more only of what nobody else can use.
+    """
     header = 1 if height >= HEADER_FROM else 0
     footer = 1 if height >= FOOTER_FROM else 0
     free = max(0, height - header - BANNER - footer)
     holders = 0
     if height >= HOLDERS_FROM and not is_compact(width):
-        holders = min(holders_wanted, free)
+        holders = min(holders_wanted, max(height // 4, 5), free)
     density = density or _density(width, hosts, free - holders)
     panes = pane_heights(hosts, density, width)
     # Hosts first, then holders; what happened takes what is left.
@@ -68,6 +71,9 @@ def plan(
         grown = min(rest, sum(panes) - viewport)
         viewport, rest = viewport + grown, rest - grown
     gap = rest - events
+    if holders:
+        grown = min(gap, max(0, holders_wanted - holders))
+        holders, gap = holders + grown, gap - grown
     return Layout(density, header, BANNER, viewport, panes, holders, events, gap, footer)
 
 

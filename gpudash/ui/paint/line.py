@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from gpudash.core.model import Gpu, GpuState, MigReading
-from gpudash.core.units import format_duration, format_memory, gib, plural
+from gpudash.core.model import Gpu, GpuState
+from gpudash.core.units import format_duration
 from gpudash.ui.paint.bars import memory_bar, sparkline
 from gpudash.ui.paint.claims import Claim, parts_of
 from gpudash.ui.paint.columns import LineColumns
 from gpudash.ui.paint.glyphs import Glyphs
 from gpudash.ui.paint.sight import Trouble, memory_text, number_text, trouble_of, who
-from gpudash.ui.paint.spans import Row, fit, outside, right, row_width, spread
+from gpudash.ui.paint.spans import Row, Span, fit, right, row_width, spread
 
 _READABLE = (GpuState.READ, GpuState.NEEDS_RESET, GpuState.NEEDS_ATTENTION)
 
@@ -67,15 +67,15 @@ def line_row(sight: GpuSight, columns: LineColumns, width: int) -> Row:
     used, total = (reading.used_bytes if reading else None), sight.gpu.info.total_bytes
     bar = bar_of(sight, columns.bar, used, total, stacked=True)
     memory = memory_text(used, total, form_of(columns), is_old=sight.is_old)
-    start = (*start, *bar, *memory, *_numbers(sight, columns))
-    return with_process(start, process_words(sight, columns.process), age_text(sight), columns)
+    start = (*start, *bar, *memory, *numbers(sight, columns))
+    return with_process(start, process_words(sight, columns.process), sight, columns)
 
 
-def with_process(start: Row, words: Row, age: str, columns: LineColumns) -> Row:
+def with_process(start: Row, words: Row, sight: GpuSight, columns: LineColumns) -> Row:
     """Append process text and age to the numbers."""
     row = (*start, ("  ", "text"), *fit(words, columns.process, "…"))
     if columns.age:
-        return (*row, (right(age, columns.age + 1) + " ", "text"))
+        return (*row, age_span(sight, columns.age + 1))
     return (*row, (" ", "text"))
 
 
@@ -90,7 +90,8 @@ def bar_of(
     return memory_bar(width, parts, used, total, stacked=stacked, glyphs=sight.glyphs)
 
 
-def _numbers(sight: GpuSight, columns: LineColumns) -> Row:
+def numbers(sight: GpuSight, columns: LineColumns) -> Row:
+    """Write sparkline, utilisation, temperature, power and clock, as far as there are columns."""
     reading = sight.gpu.reading
     row: Row = ()
     if columns.spark:
@@ -123,7 +124,8 @@ def process_words(sight: GpuSight, room: int) -> Row:
     if wrong is not None:
         style = "text-muted" if sight.is_old else f"{wrong.text} b"
         first: Row = ((f"{wrong.glyph} {wrong.words}", style),)
-        return (*first, (" + ", "text-muted"), *words) if words else first
+        both = (*first, (" + ", "text-muted"), *words)
+        return both if words and row_width(both) <= room else first
     if words:
         return words
     return free_words(sight)
@@ -140,17 +142,26 @@ def free_words(sight: GpuSight) -> Row:
     return (("no process listed", "text-muted"),)
 
 
-def age_text(sight: GpuSight) -> str:
-    """Write how long the first family is there."""
+def age_span(sight: GpuSight, width: int) -> Span:
+    """Write how long the first family is there, and the blank before the border."""
     age_s = sight.claims[0].age_s if sight.claims else None
-    return "" if age_s is None else format_duration(age_s)
+    if age_s is None or sight.gpu.state is not GpuState.READ:
+        return " " * (width + 1), "text"
+    style = "text-muted" if sight.is_old else "text"
+    return right(format_duration(age_s), width) + " ", style
 
 
 def _trouble_row(sight: GpuSight, start: Row, width: int) -> Row:
     wrong = trouble_of(sight.gpu, sight.glyphs)
     if wrong is None:
         wrong = Trouble("?", "unknown", "no reading", "the driver said nothing of it")
-    return spread((*start, *trouble_words(wrong, is_old=sight.is_old)), _remedy(wrong), width, "…")
+    words = trouble_words(wrong, is_old=sight.is_old)
+    remedy = _remedy(wrong)
+    room = width - row_width(start) - row_width(remedy) - 1
+    if row_width(words) > room:
+        # Half a reason says nothing: the words alone then.
+        words = words[:1]
+    return spread((*start, *words), remedy if room > row_width(words) else (), width, "…")
 
 
 def trouble_words(wrong: Trouble, *, is_old: bool) -> Row:
@@ -164,67 +175,3 @@ def trouble_words(wrong: Trouble, *, is_old: bool) -> Row:
 
 def _remedy(wrong: Trouble) -> Row:
     return ((f"{wrong.remedy} ", wrong.text),) if wrong.remedy else ()
-
-
-def mig_row(sight: GpuSight, width: int, index_width: int, lead_width: int) -> Row:
-    """Draw the parent of MIG slices: its values belong to the slices below."""
-    gpu, slices = sight.gpu, slices_of(sight.gpu)
-    used = gpu.reading.used_bytes if gpu.reading else None
-    start = (*lead(sight, lead_width), *index_text(sight, index_width), (" ", "text"))
-    plain = "text-muted" if sight.is_old else "text"
-    total = gpu.info.total_bytes
-    amount = "?" if used is None else _of_total(used, total)
-    words = (
-        ("MIG", "text-muted" if sight.is_old else "text-strong b"),
-        (f"  {plural(len(slices), 'slice')}, {amount}", plain),
-    )
-    note = "  ·  utilisation is not reported for slices"
-    row = (*start, *words)
-    if width - row_width(row) > len(note):
-        row = (*row, (note, "text-muted"))
-    return fit(row, width, "…")
-
-
-def _of_total(used: int, total: int | None) -> str:
-    if total is None or used < 1 << 30:
-        return format_memory(used)
-    return f"{gib(used)} of {gib(total)} GiB"
-
-
-def slices_of(gpu: Gpu) -> tuple[MigReading, ...]:
-    """Return one entry for each GPU instance: its compute instances share the memory."""
-    found: dict[int, MigReading] = {}
-    for slice_ in gpu.reading.mig if gpu.reading else ():
-        known = found.get(slice_.gpu_instance)
-        if known is None:
-            found[slice_.gpu_instance] = slice_
-    return tuple(found.values())
-
-
-def slice_row(sight: GpuSight, number: int, slice_: MigReading, columns: LineColumns) -> Row:
-    """Draw one MIG slice: its own total, its own holders, no utilisation."""
-    glyphs = sight.glyphs
-    start: Row = lead(sight, columns.lead, first=False)
-    start += ((right(f"{glyphs.branch}{number}", columns.ordinal), "text-muted"), (" ", "text"))
-    used, total = slice_.used_bytes, slice_.total_bytes
-    bar = bar_of(sight, columns.bar, used, total, stacked=True)
-    memory = memory_text(used, total, form_of(columns), is_old=sight.is_old)
-    row = (*start, *bar, *memory, *_numbers(_without_utilisation(sight), columns))
-    profile = outside(slice_.profile or "", 10)
-    words: Row = ((f"{profile}  ", "text-muted"),) if profile and columns.process >= 24 else ()
-    room = columns.process - row_width(words)
-    claimed = who(sight.claims, room, is_old=sight.is_old, glyphs=glyphs)
-    words += claimed or _slice_free(sight, used)
-    return with_process(row, words, age_text(sight), columns)
-
-
-def _without_utilisation(sight: GpuSight) -> GpuSight:
-    return sight._replace(samples=(None,) * len(sight.samples))
-
-
-def _slice_free(sight: GpuSight, used: int | None) -> Row:
-    if used is None:
-        return (("? memory not readable", "text-muted" if sight.is_old else "unknown"),)
-    if used == 0:
-        return (("free", "text-muted" if sight.is_old else "clear b"),)
-    return (("no process listed", "text-muted"),)

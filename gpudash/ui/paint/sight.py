@@ -10,7 +10,7 @@ from gpudash.core.units import GIB, format_memory, gib
 from gpudash.core.verify import judge_gpu
 from gpudash.ui.paint.claims import Claim
 from gpudash.ui.paint.glyphs import Glyphs
-from gpudash.ui.paint.spans import Row, left, right
+from gpudash.ui.paint.spans import Row, left, right, row_width
 
 
 class Trouble(NamedTuple):
@@ -42,7 +42,7 @@ def trouble_of(gpu: Gpu, glyphs: Glyphs) -> Trouble | None:
         case GpuState.UNREAD:
             return Trouble(glyphs.nothing, "text-muted", "not read yet", "")
         case GpuState.NO_PERMISSION:
-            reason = "not allowed to read its memory here"
+            reason = "its memory may not be read here"
             return Trouble(glyphs.unknown, "unknown", "not allowed", reason)
         case GpuState.UNIFIED:
             reason = "shares the system's memory: zero can't be proven"
@@ -106,23 +106,32 @@ def number_text(value: int | None, width: int, unit: str, *, is_old: bool, is_qu
 
 
 def who(claims: tuple[Claim, ...], room: int, *, is_old: bool, glyphs: Glyphs) -> Row:
-    """Write the families on a GPU in one row: letter, name, what it does, and the others."""
+    """Write the families on a GPU in one row: letter, name, what it does, and the others.
+
+    What has no room is left out as a whole: a letter says more than half a name.
+    """
     if not claims:
         return ()
     first, *others = claims
     if not first.is_family:
-        return _gap_words(first, is_old=is_old, glyphs=glyphs)
+        return _gap_words(first, room, is_old=is_old, glyphs=glyphs)
     row = named(first, room, is_old=is_old)
-    if others:
-        row += _also(others[0], is_wide=room >= 40, is_tiny=room < 20, is_old=is_old)
-    if len(others) > 1:
-        row += ((f" +{len(others) - 1}", "text-muted"),)
-    return row
+    if not others:
+        return row
+    more: Row = ((f" +{len(others) - 1}", "text-muted"),) if len(others) > 1 else ()
+    left_over = room - row_width(row) - row_width(more)
+    return (*row, *_longest(_also(others[0], is_old=is_old, glyphs=glyphs), left_over), *more)
+
+
+def _longest(choices: tuple[Row, ...], room: int) -> Row:
+    """Return the first that fits, else the last."""
+    return next((row for row in choices if row_width(row) <= room), choices[-1])
 
 
 def named(claim: Claim, room: int, *, is_old: bool) -> Row:
     """Write one family: `A sglang  scheduler TP0`."""
-    letter = (f"{claim.letter or ' '} ", "text-muted b" if is_old else f"{claim.text} b")
+    style = "text-muted b" if is_old else f"{claim.text} b"
+    letter = (f"{claim.letter or '·'} ", style)
     plain = "text-muted" if is_old else "text"
     if claim.is_dead:
         name = "dead pid" if room < 20 else f"{claim.name} is dead"
@@ -145,23 +154,30 @@ def _short(detail: str) -> str:
     return words[-1] if words[-1][-1:].isdigit() and ":" not in words[-1] else words[0]
 
 
-def _also(claim: Claim, *, is_wide: bool, is_tiny: bool, is_old: bool) -> Row:
+def _also(claim: Claim, *, is_old: bool, glyphs: Glyphs) -> tuple[Row, ...]:
+    """Return ways to write a second family, the longest first."""
+    plus, tight = (" + ", "text-muted"), (" +", "text-muted")
     style = "text-muted" if is_old else f"{claim.text} b"
     if not claim.is_family:
-        words = f"{format_memory(claim.used_bytes or 0)} unexplained"
-        return (" +" if is_tiny else " + ", "text-muted"), ("?" if is_tiny else words, style)
-    if is_tiny:
-        return (" +", "text-muted"), (claim.letter, style)
-    plain = "text-muted" if is_old else "text"
-    who_short = claim.name
-    row: Row = ((" + ", "text-muted"), (claim.letter, style), (f" {who_short}", plain))
-    if is_wide and claim.is_foreign and claim.user:
-        row += ((f" ({claim.user})", "text-muted"),)
-    return row
+        mark = (glyphs.hatch, "text-muted" if is_old else "unknown-bar")
+        amount = f" {format_memory(claim.used_bytes or 0)}"
+        whole = (f"{amount} unexplained", style)
+        return (plus, mark, whole), (plus, mark, (amount, style)), (plus, mark), (tight, mark)
+    letter = (claim.letter, style)
+    gap = " " if claim.letter else ""
+    name = (gap + claim.name, "text-muted" if is_old else "text")
+    if not claim.letter:
+        return (plus, name), (tight, ("1", "text-muted"))
+    rows: tuple[Row, ...] = ((plus, letter, name), (plus, letter), (tight, letter))
+    if claim.is_foreign and claim.user:
+        user = (f" ({claim.user})", "text-muted")
+        return ((plus, letter, name, user), *rows)
+    return rows
 
 
-def _gap_words(claim: Claim, *, is_old: bool, glyphs: Glyphs) -> Row:
-    if is_old:
-        return ((f"{glyphs.hatch} {claim.name}, {claim.detail}", "text-muted"),)
-    mark = (f"{glyphs.hatch} ", "unknown-bar")
-    return mark, (claim.name, "unknown b"), (f", {claim.detail}", "text")
+def _gap_words(claim: Claim, room: int, *, is_old: bool, glyphs: Glyphs) -> Row:
+    mark = (f"{glyphs.hatch} ", "text-muted" if is_old else "unknown-bar")
+    words: Row = (mark, (claim.name, "text-muted" if is_old else "unknown b"))
+    detail = (f", {claim.detail}", "text-muted" if is_old else "text")
+    short = (format_memory(claim.used_bytes or 0), words[1][1])
+    return _longest(((*words, detail), words, (mark, short)), room)

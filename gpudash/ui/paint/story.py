@@ -20,7 +20,7 @@ from gpudash.ui.paint.facts import (
     gap_facts,
     read_words,
     short_amount,
-    silence,
+    silences,
     unproven,
     until,
     who_holds,
@@ -99,7 +99,7 @@ def tell(
         case "NOT CLEAR":
             return _not_clear(count, since, now_s, is_wide=is_wide)
         case "UNKNOWN":
-            return _unknown(verdict, count, since, now_s)
+            return _unknown(verdict, count, since, now_s, is_wide=is_wide)
         case "IN USE":
             return _in_use(count, since, is_wide=is_wide)
         case _:
@@ -130,12 +130,13 @@ def _in_use(count: Tally, since: str, *, is_wide: bool) -> Story:
 
 def _not_clear(count: Tally, since: str, now_s: float, *, is_wide: bool) -> Story:
     several = len(count.hosts) > 1
-    troubles = [*broken_facts(count, several=several), *gap_facts(count, several=several)]
+    troubles = broken_facts(count, several=several)
     if count.dead:
-        names = plural(len(count.dead), "dead pid")
         held = format_memory(sum(one.used_bytes for one in count.dead))
-        troubles.append(fact(f"{held} of {names}", "leftover b"))
-    troubles += [silence(host, now_s) for host in count.silent[:2]]
+        pids = "a dead pid" if len(count.dead) == 1 else f"{len(count.dead)} dead pids"
+        troubles.append(fact(f"{held} kept by {pids}", "unknown b"))
+    troubles += silences(count, now_s)
+    troubles += gap_facts(count, several=several, is_wide=is_wide)
     first = amount(count, is_wide=is_wide) if count.used_bytes else zeros(count)
     keys = (RECONNECT,) if count.silent else ()
     return Story(
@@ -144,7 +145,7 @@ def _not_clear(count: Tally, since: str, now_s: float, *, is_wide: bool) -> Stor
         word="NOT CLEAR",
         since=since,
         headline=(first, *troubles),
-        second=(fact(unproven(count), "text"),),
+        second=unproven(count, is_wide=is_wide),
         keys=(*keys, ERRORS) if count.silent or count.broken else keys,
         short=_short_trouble(troubles, count),
     )
@@ -154,13 +155,12 @@ def _short_trouble(troubles: list[Row], count: Tally) -> Row:
     return troubles[0] if troubles else short_amount(count)
 
 
-def _unknown(verdict: FleetVerdict, count: Tally, since: str, now_s: float) -> Story:
+def _unknown(
+    verdict: FleetVerdict, count: Tally, since: str, now_s: float, *, is_wide: bool
+) -> Story:
     if not count.hosts:
         return _nothing()
-    silent = count.silent
-    found: list[Row] = [silence(host, now_s) for host in silent]
-    if len(silent) > 2:
-        found = [fact(f"{len(silent)} of {len(count.hosts)} hosts say nothing", "unknown")]
+    found = silences(count, now_s)
     found += _unreadable(count)
     if not found:
         reasons = [gpu.reason for host in verdict.hosts for gpu in host.gpus if gpu.reason]
@@ -171,7 +171,7 @@ def _unknown(verdict: FleetVerdict, count: Tally, since: str, now_s: float) -> S
         word="UNKNOWN",
         since=since,
         headline=(read_words(count), *found),
-        second=(fact(until(count)),),
+        second=(fact(until(count, is_wide=is_wide)),),
         keys=_unknown_keys(count),
         short=fact(f"{count.gpus_read}/{count.gpus} GPUs read", "text-strong b"),
     )

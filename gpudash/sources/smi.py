@@ -1,0 +1,87 @@
+"""A host read through nvidia-smi, where the probe can't run: no python3, or no NVML in reach.
+
+The commands and what they print are core's (`gpudash.core.smi`); here is how they are run, on
+this machine or behind the words that reach another one.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Awaitable, Callable, Sequence
+
+from gpudash.core.model import Problem
+from gpudash.core.smi import endings
+from gpudash.core.smi.commands import ELSEWHERE, PROGRAM
+from gpudash.sources.base import SourceError, Stream
+from gpudash.sources.smi_child import Runner, find_program
+from gpudash.sources.smi_stream import SmiStream
+
+OpenHand = Callable[[], Awaitable[Stream]]
+
+
+class SmiSource:
+    """One host read through nvidia-smi."""
+
+    def __init__(
+        self,
+        name: str,
+        *,
+        argv_prefix: Sequence[str] = (),
+        open_hand: OpenHand | None = None,
+        path: str | None = None,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        """Take the words that run a command on that host; none means this machine.
+
+        `open_hand` starts the hand where something else can; `path` replaces PATH in the search
+        for nvidia-smi here. The clock gives ticks their time, in seconds.
+        """
+        self._name = name
+        self._prefix = tuple(argv_prefix)
+        self._open_hand = open_hand
+        self._path = path
+        self._clock = clock
+
+    @property
+    def name(self) -> str:
+        """The host's name as the user typed it."""
+        return self._name
+
+    async def open_sampler(self, interval_s: float) -> Stream:
+        """Ask once for everything, then start the loop. Raises SourceError."""
+        problem = endings.NO_PROGRAM
+        for program in self._programs():
+            stream = SmiStream(Runner(program, self._prefix), interval_s, self._clock)
+            try:
+                await stream.begin()
+            except SourceError as error:
+                problem = error.problem
+                await stream.close()
+                if problem.title != endings.NO_PROGRAM.title:
+                    raise
+            except asyncio.CancelledError:
+                await stream.close()
+                raise
+            else:
+                return stream
+        raise SourceError(problem)
+
+    def _programs(self) -> tuple[str, ...]:
+        if self._prefix:
+            return (PROGRAM, *(f"{folder}/{PROGRAM}" for folder in ELSEWHERE))
+        found = find_program(self._path)
+        return (found,) if found else ()
+
+    async def open_hand(self) -> Stream:
+        """Start the hand by the way that was given, if any. Raises SourceError."""
+        if self._open_hand is None:
+            raise SourceError(_NO_HAND)
+        return await self._open_hand()
+
+
+_NO_HAND = Problem(
+    title="no process details",
+    sentence="This host is read through nvidia-smi, which tells nothing more of a process.",
+    advice="Install python3 (3.6 or newer) on it.",
+)

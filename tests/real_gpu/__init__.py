@@ -1,0 +1,1 @@
+"""Runs that need a real NVIDIA GPU; each leaves JSON and pictures."""
