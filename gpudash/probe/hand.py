@@ -94,7 +94,7 @@ def is_gone(pid):
 
 
 def _is_pid(value):
-    return type(value) is int and 0 < value <= PID_MAX
+    return bool(type(value) is int and 0 < value <= PID_MAX)
 
 
 def answer_process(command, wire):
