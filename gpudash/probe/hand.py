@@ -10,6 +10,7 @@ MAX_ANSWER = 48 * 1024
 MAX_ARGV = 600
 MAX_UP_ARGV = 300
 MAX_UP = 24
+PID_MAX = 4194304  # of a 64-bit kernel; os.kill refuses what does not fit into 32 bits
 
 
 def process(pid, max_argv=MAX_ARGV):
@@ -92,10 +93,14 @@ def is_gone(pid):
     return False
 
 
+def _is_pid(value):
+    return bool(type(value) is int and 0 < value <= PID_MAX)
+
+
 def answer_process(command, wire):
     """Answer about the pids of a command, in lines that fit the wire."""
     pids = command.get("pids")
-    if not isinstance(pids, list) or not all(type(pid) is int and pid > 0 for pid in pids):
+    if not isinstance(pids, list) or not all(_is_pid(pid) for pid in pids):
         wire.ack(command, "pids must be a list of numbers")
         return
     rows = []
@@ -106,13 +111,14 @@ def answer_process(command, wire):
         if row is None:
             if is_gone(pid):
                 gone.append(pid)
+                size += len(str(pid)) + 2
             continue
         row = with_ancestors(row)
         length = len(json.dumps(row))
         if rows and size + length > MAX_ANSWER:
             wire.ack(command, processes=rows, gone=[], more=True)
+            size -= sum(len(json.dumps(sent)) for sent in rows)
             rows = []
-            size = 0
         rows.append(row)
         size += length
     wire.ack(command, processes=rows, gone=gone)
