@@ -80,12 +80,15 @@ class Ring:
         newest = self._newest_s
         if newest is None:
             return [None] * seconds
-        oldest = newest - FINE
-        values: list[int | None] = []
-        for second in range(now_s - seconds + 1, now_s + 1):
-            value = self._fine[second % FINE] if oldest < second <= newest else GAP
-            values.append(None if value == GAP else value)
-        return values
+        first = now_s - seconds + 1
+        start, stop = max(first, newest - FINE + 1), min(now_s, newest) + 1
+        if start >= stop:
+            return [None] * seconds
+        # Two slices and no arithmetic for each second: charts ask for 300 of them at every tick.
+        at, end = start % FINE, stop % FINE
+        kept = self._fine[at:end] if at < end else self._fine[at:] + self._fine[:end]
+        values = [None if value == GAP else value for value in kept]
+        return [None] * (start - first) + values + [None] * (now_s + 1 - stop)
 
     def columns(self, now_s: int, count: int, width_s: int = 1) -> tuple[int | None, ...]:
         """Return the maxima of the last `count` spans of `width_s` seconds, oldest first.

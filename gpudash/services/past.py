@@ -34,7 +34,8 @@ def utilisation_of(history: History, host: str, second: int) -> Utilisation:
 
 
 def _largest(values: list[int | None]) -> int | None:
-    return max((value for value in values if value is not None), default=None)
+    known = [value for value in values if value is not None]
+    return max(known) if known else None
 
 
 def seed(
