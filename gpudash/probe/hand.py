@@ -117,7 +117,7 @@ def answer_process(command, wire):
         length = len(json.dumps(row))
         if rows and size + length > MAX_ANSWER:
             wire.ack(command, processes=rows, gone=[], more=True)
-            size -= sum(len(json.dumps(sent)) for sent in rows)
+            size -= sum([len(json.dumps(sent)) for sent in rows])
             rows = []
         rows.append(row)
         size += length
