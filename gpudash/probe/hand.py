@@ -105,22 +105,22 @@ def answer_process(command, wire):
         return
     rows = []
     gone = []
-    size = 0
+    row_bytes = gone_bytes = 0
     for pid in pids:
         row = process(pid)
         if row is None:
             if is_gone(pid):
                 gone.append(pid)
-                size += len(str(pid)) + 2
+                gone_bytes += len(str(pid)) + 2
             continue
         row = with_ancestors(row)
         length = len(json.dumps(row))
-        if rows and size + length > MAX_ANSWER:
+        if rows and row_bytes + gone_bytes + length > MAX_ANSWER:
             wire.ack(command, processes=rows, gone=[], more=True)
-            size -= sum([len(json.dumps(sent)) for sent in rows])
             rows = []
+            row_bytes = 0
         rows.append(row)
-        size += length
+        row_bytes += length
     wire.ack(command, processes=rows, gone=gone)
 
 
