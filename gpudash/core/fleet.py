@@ -20,6 +20,7 @@ from gpudash.core.events import (
     LinkDown,
     LinkPaused,
     LinkStale,
+    LinkUp,
     Sample,
 )
 from gpudash.core.families import listed_pids, relettered
@@ -80,6 +81,8 @@ def step(host: Host, event: Event, at_s: float) -> Host:
             return host
         case LinkConnecting():
             return _linked(host, Link.CONNECTING, at_s)
+        case LinkUp():
+            return replace(host, transport=event.transport, link_notes=event.notes)
         case LinkStale():
             return _linked(host, Link.STALE, at_s) if host.link is Link.LIVE else host
         case LinkDown():

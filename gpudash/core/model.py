@@ -199,6 +199,8 @@ class Problem:
     is_no_driver: bool = False
     """There is no NVIDIA driver on that machine at all."""
     exit_code: ExitCode = ExitCode.UNKNOWN
+    needs_person: bool = False
+    """It is not tried again by itself: a lockout, a wrong key or a code needs somebody."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -245,6 +247,10 @@ class Host:
     """Complete ticks so far; the data version for caches."""
     retry: int = 0
     """How many attempts in a row failed."""
+    transport: str = ""
+    """How the host is reached: empty for this machine, `ssh`, `openssh: REASON`, a command."""
+    link_notes: tuple[str, ...] = ()
+    """What must be seen as long as the link lasts: `host key not checked …`."""
 
     @property
     def is_simulated(self) -> bool:
