@@ -8,10 +8,12 @@ from gpudash.core.errors import GpudashError
 
 
 def say(text: str) -> None:
-    """Write one line of narration."""
+    """Write one line of narration; where nobody listens, data and exit code still count."""
+    if sys.stderr is None:
+        return
     try:
         print(text, file=sys.stderr, flush=True)
-    except BrokenPipeError:
+    except OSError:
         return
 
 

@@ -92,4 +92,15 @@ def _guarded(words: list[str]) -> int:
             return 0
         if isinstance(error, GpudashError):
             return report(error)
-        raise
+        # Python's own exit code for a traceback is 1, which would read as HELD.
+        from gpudash.core.errors import ReadingError
+
+        _print_traceback()
+        return report(ReadingError(f"this is a bug in gpudash: {type(error).__name__}"))
+
+
+def _print_traceback() -> None:
+    import traceback
+
+    if sys.stderr is not None:
+        traceback.print_exc()

@@ -7,6 +7,8 @@ import os
 import sys
 from collections.abc import Mapping, Sequence
 
+from gpudash.core.errors import GpudashError
+
 FORMATS = ("table", "csv", "json", "jsonl")
 
 
@@ -15,24 +17,43 @@ class Closed(Exception):
 
 
 def write(text: str) -> None:
-    """Write text and flush. Raises Closed when nobody reads any more."""
+    """Write text and flush.
+
+    Raises Closed when nobody reads any more, GpudashError where it can't be written (a full disk).
+    """
+    if sys.stdout is None:
+        raise Closed
+    encoding = sys.stdout.encoding or "utf-8"
     try:
-        sys.stdout.write(text)
+        sys.stdout.write(text.encode(encoding, "replace").decode(encoding))
         sys.stdout.flush()
     except BrokenPipeError as error:
-        # Python flushes stdout once more at exit; that must not fail again.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        _write_no_more()
         raise Closed from error
+    except OSError as error:
+        _write_no_more()
+        raise GpudashError(f"stdout can't be written: {error.strerror}") from error
+
+
+def _write_no_more() -> None:
+    """Python flushes stdout once more at exit; that must not fail again."""
+    devnull = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(devnull, sys.stdout.fileno())
+    os.close(devnull)
 
 
 def write_json(value: Mapping[str, object]) -> None:
     """Write one indented JSON document."""
-    write(json.dumps(value, indent=2, ensure_ascii=False) + "\n")
+    write(json.dumps(value, indent=2, ensure_ascii=not _is_unicode()) + "\n")
 
 
 def write_line(value: Mapping[str, object]) -> None:
     """Write one JSON line."""
-    write(json.dumps(value, separators=(",", ":"), ensure_ascii=False) + "\n")
+    write(json.dumps(value, separators=(",", ":"), ensure_ascii=not _is_unicode()) + "\n")
+
+
+def _is_unicode() -> bool:
+    return sys.stdout is not None and "utf" in (sys.stdout.encoding or "").lower()
 
 
 def write_csv(header: Sequence[str], rows: Sequence[Sequence[object]]) -> None:

@@ -127,7 +127,9 @@ def _greeted(host: Host, hello: Hello, at_s: float) -> Host:
     if not hello.roster:
         return _linked(replace(host, problem=_no_gpus()), Link.LIVE, at_s)
     # A new session has read nothing yet; a later hello only corrects the roster of this one.
-    return _linked(host, Link.CONNECTING, at_s) if hello.seq == 0 else host
+    if hello.seq == 0 or rebooted:
+        return _linked(host, Link.CONNECTING, at_s)
+    return host
 
 
 def has_rebooted(before: HostFacts, after: HostFacts) -> bool:

@@ -10,6 +10,7 @@ MAX_ANSWER = 48 * 1024
 MAX_ARGV = 600
 MAX_UP_ARGV = 300
 MAX_UP = 24
+PID_MAX = 4194304  # of a 64-bit kernel; os.kill refuses what does not fit into 32 bits
 
 
 def process(pid, max_argv=MAX_ARGV):
@@ -92,29 +93,34 @@ def is_gone(pid):
     return False
 
 
+def _is_pid(value):
+    return bool(type(value) is int and 0 < value <= PID_MAX)
+
+
 def answer_process(command, wire):
     """Answer about the pids of a command, in lines that fit the wire."""
     pids = command.get("pids")
-    if not isinstance(pids, list) or not all(type(pid) is int and pid > 0 for pid in pids):
+    if not isinstance(pids, list) or not all(_is_pid(pid) for pid in pids):
         wire.ack(command, "pids must be a list of numbers")
         return
     rows = []
     gone = []
-    size = 0
+    row_bytes = gone_bytes = 0
     for pid in pids:
         row = process(pid)
         if row is None:
             if is_gone(pid):
                 gone.append(pid)
+                gone_bytes += len(str(pid)) + 2
             continue
         row = with_ancestors(row)
         length = len(json.dumps(row))
-        if rows and size + length > MAX_ANSWER:
+        if rows and row_bytes + gone_bytes + length > MAX_ANSWER:
             wire.ack(command, processes=rows, gone=[], more=True)
             rows = []
-            size = 0
+            row_bytes = 0
         rows.append(row)
-        size += length
+        row_bytes += length
     wire.ack(command, processes=rows, gone=gone)
 
 

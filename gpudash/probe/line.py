@@ -34,9 +34,15 @@ class Wire(object):
         self._write(token.encode("ascii") + b"\n")
 
     def send(self, **fields):
-        """Send one object; a reader that is gone ends the program."""
+        """Send one object; a reader that is gone ends the program.
+
+        Return False, with nothing sent, for one that is longer than a line may be.
+        """
         line = json.dumps(fields, separators=(",", ":")).encode("ascii") + b"\n"
+        if len(line) > MAX_LINE:
+            return False
         self._write(line)
+        return True
 
     def _write(self, data):
         with self._lock:
@@ -92,7 +98,7 @@ class Inbox(object):
 def _parse(line):
     try:
         command = json.loads(line.decode("utf-8"))
-    except ValueError:
+    except (ValueError, RecursionError):
         return None
     if not isinstance(command, dict) or not isinstance(command.get("do"), str):
         return None

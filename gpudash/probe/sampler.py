@@ -14,6 +14,7 @@ import time
 
 from gpudash.probe.line import Inbox, Wire, boot_id, leave, now, pid_namespace
 from gpudash.probe.nvml import (
+    INSUFFICIENT_SIZE,
     VERSION_MISMATCH,
     Asker,
     Failed,
@@ -23,7 +24,7 @@ from gpudash.probe.nvml import (
 REFRESH_S = 10.0
 REVIVE_S = 30.0
 HUNG_S = 3.0
-LOST_CODES = (1, 15, 28)
+LOST_CODES = (1, 9, 15, 28)
 
 
 class Sampler(object):
@@ -34,7 +35,11 @@ class Sampler(object):
         self._options = options
         self.interval = float(options.get("interval", 1.0))
         self.asker = Asker()
+        self._refresh_s = float(options.get("refresh", REFRESH_S))
+        self._revive_s = float(options.get("revive", REVIVE_S))
         self._gpus = []
+        self._most = 1
+        self._is_odd = False
         self._seq = 0
         self._refreshed = 0.0
         self._revived = 0.0
@@ -45,6 +50,7 @@ class Sampler(object):
         self.asker.ask("nvmlInit", None)
         count = self.asker.ask("nvmlDeviceGetCount", None)
         self._gpus = [Gpu(self.asker, index) for index in range(count)]
+        self._most = max(self._most, count)
         for gpu in self._gpus:
             gpu.refresh()
         self._refreshed = self._revived = now()
@@ -68,18 +74,30 @@ class Sampler(object):
             interval=self.interval,
             simulated=bool(self._options.get("simulated")),
             unsupported=[],
-            roster=[gpu.facts for gpu in self._gpus],
+            roster=[gpu.tell() for gpu in self._gpus],
         )
 
     def tick(self):
         """Read every GPU once and send it; first what changes seldom, when it is due."""
         at = now()
-        if at - self._refreshed >= REFRESH_S:
+        if self._is_odd and at - self._revived >= self._revive_s:
+            self._revive()
+        elif at - self._refreshed >= self._refresh_s:
             self._refresh(at)
         readings = [gpu.read() for gpu in self._gpus]
+        codes = [memory_code(reading) for reading in readings]
+        if VERSION_MISMATCH in codes:
+            raise Failed(VERSION_MISMATCH, "nvmlDeviceGetMemoryInfo")
+        self._is_odd = (
+            len(self._gpus) < self._most
+            or any(gpu.handle is None for gpu in self._gpus)
+            or any(code in LOST_CODES for code in codes)
+        )
         self._seq += 1
-        self._wire.send(t="sample", seq=self._seq, mono=round(at, 3), gpus=readings)
-        self._revive(readings, at)
+        mono = round(at, 3)
+        if not self._wire.send(t="sample", seq=self._seq, mono=mono, gpus=readings):
+            readings = [without_lists(reading) for reading in readings]
+            self._wire.send(t="sample", seq=self._seq, mono=mono, gpus=readings)
 
     def _refresh(self, at):
         self._refreshed = at
@@ -89,14 +107,28 @@ class Sampler(object):
         if any(changed):
             self.hello()
 
-    def _revive(self, readings, at):
-        """Open NVML anew while a GPU is lost: after a reset only a new session sees it."""
-        codes = [reading["e"] for reading in readings if isinstance(reading, dict)]
-        if not any(code in LOST_CODES for code in codes) or at - self._revived < REVIVE_S:
-            return
+    def _revive(self):
+        """Open NVML anew while a GPU is lost or gone: after a reset only a new session sees it."""
         self.asker.maybe("nvmlShutdown", None)
         self.open()
         self.hello()
+
+
+def memory_code(reading):
+    """Return the code that stands in place of used memory, or None."""
+    used = reading if isinstance(reading, dict) else reading[0]
+    return used["e"] if isinstance(used, dict) else None
+
+
+def without_lists(reading):
+    """Return a reading whose process lists are unknown: a line has a limit."""
+    if isinstance(reading, dict):
+        return reading
+    slices = [
+        [dict(slice_, procs={"e": INSUFFICIENT_SIZE}) for slice_ in slices]
+        for slices in reading[9:]
+    ]
+    return reading[:8] + [{"e": INSUFFICIENT_SIZE}] + slices
 
 
 def library_identity():
@@ -107,9 +139,9 @@ def library_identity():
     """
     path = None
     try:
-        with open("/proc/self/maps") as maps:
+        with open("/proc/self/maps", "rb") as maps:
             for line in maps:
-                if "libnvidia-ml" in line:
+                if b"libnvidia-ml" in line:
                     path = line.split(None, 5)[5].strip()
                     break
         if path is None:
@@ -140,7 +172,7 @@ def obey(command, sampler, wire):
     do = command["do"]
     if do == "rate":
         interval = command.get("interval")
-        if not isinstance(interval, (int, float)) or not 0.05 <= interval <= 3600:
+        if type(interval) not in (int, float) or not 0.05 <= interval <= 3600:
             wire.ack(command, "interval must be between 0.05 and 3600 seconds")
         else:
             sampler.interval = float(interval)

@@ -267,6 +267,7 @@ events = st.one_of(
             Bye(reason="done"),
             Garbled(reason="noise", excerpt="x"),
             LinkConnecting(),
+            LinkPaused(is_released=False),
             LinkPaused(is_released=True),
             LinkStale(),
         ]

@@ -32,10 +32,16 @@ def run(words: list[str]) -> int:
 
 
 def _start_early(words: list[str]) -> oneshot.Probe | None:
-    """Start the sampler at once unless the words want something else than a reading."""
+    """Start the sampler at once unless the words want something else than a reading.
+
+    Where that fails the words come first: a wrong flag is exit 2, driver or not.
+    """
     if {"-h", "--help"} & set(words):
         return None
-    return _start()
+    try:
+        return oneshot.begin()
+    except OSError:
+        return None
 
 
 def _start() -> oneshot.Probe:

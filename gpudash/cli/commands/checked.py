@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import re
 from dataclasses import dataclass
 
@@ -88,10 +89,17 @@ def _free_code(verdict: FleetVerdict, wanted: int) -> ExitCode:
 
 
 def report(fleet: Fleet, plan: argparse.Namespace) -> int:
-    """Print the verdict in the wanted format; return the exit code."""
+    """Print the verdict in the wanted format; return the exit code, also where nobody reads it."""
     scope: Scope | None = plan.scope
     verdict = judge_fleet(fleet, scope)
     code = exit_code(verdict, plan.expect)
+    with contextlib.suppress(output.Closed):
+        _print(verdict, plan, code)
+    _narrate(verdict)
+    return int(code)
+
+
+def _print(verdict: FleetVerdict, plan: argparse.Namespace, code: ExitCode) -> None:
     match plan.format:
         case "json":
             output.write_json(_document(verdict, plan, code))
@@ -108,8 +116,6 @@ def report(fleet: Fleet, plan: argparse.Namespace) -> int:
                 output.write(smi_format((gpu.gpu for gpu in host.gpus), driver))
         case _:
             output.write(documents.verdict_table(verdict, code))
-    _narrate(verdict)
-    return int(code)
 
 
 def _document(verdict: FleetVerdict, plan: argparse.Namespace, code: ExitCode) -> dict[str, object]:

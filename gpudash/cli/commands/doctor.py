@@ -10,10 +10,11 @@ from dataclasses import dataclass
 
 from gpudash import __version__
 from gpudash.cli import arguments, output
-from gpudash.core.errors import ExitCode, worst
+from gpudash.core.errors import ExitCode, ReadingError, worst
 from gpudash.core.families import INITIAL_PID_NAMESPACE, listed_pids
 from gpudash.core.fleet import apply, new_fleet
 from gpudash.core.model import Fleet, GpuState, Host
+from gpudash.core.names import clean_text
 from gpudash.core.units import plural
 from gpudash.core.verify import judge_fleet
 from gpudash.sources import oneshot, shipping
@@ -58,7 +59,10 @@ def probe_text() -> str:
     """Return the command and the text of everything that a host is given to run."""
     import json
 
-    document = json.loads(shipping.sampler_payload())
+    try:
+        document = json.loads(shipping.sampler_payload())
+    except OSError as error:
+        raise ReadingError(f"the probe can't be put together: {error}") from error
     hand = json.loads(shipping.hand_payload())
     modules = dict([*document["modules"], *hand["modules"]])
     parts = [f"# command: python3 -ISBc {shipping.COMMAND!r}\n"]
@@ -147,7 +151,7 @@ def _problem(host: Host) -> Finding:
     return Finding(
         what="driver",
         state="fail",
-        found=f"{host.problem.sentence} {host.problem.detail}".strip(),
+        found=clean_text(f"{host.problem.sentence} {host.problem.detail}", 2000),
         advice=host.problem.advice,
         code=host.problem.exit_code,
     )
@@ -155,7 +159,7 @@ def _problem(host: Host) -> Finding:
 
 def _readings(fleet: Fleet, host: Host) -> list[Finding]:
     facts = host.facts
-    names = sorted({gpu.info.name or "?" for gpu in host.gpus})
+    names = sorted({clean_text(gpu.info.name or "?") for gpu in host.gpus})
     driver = f"{facts.driver}, NVML {facts.nvml}" if facts else "unknown"
     found = [
         Finding(what="driver", state="ok", found=driver),

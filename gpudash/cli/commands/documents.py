@@ -5,7 +5,7 @@ from __future__ import annotations
 from gpudash.cli.output import table
 from gpudash.core import nvml
 from gpudash.core.errors import ExitCode
-from gpudash.core.families import family_key, holders, owner_of, unknown_label
+from gpudash.core.families import family_key, gpu_processes, owner_of, unknown_label
 from gpudash.core.model import (
     Gpu,
     GpuInfo,
@@ -152,8 +152,8 @@ def csv_rows(verdict: FleetVerdict) -> list[tuple[object, ...]]:
                 (
                     host.host.name,
                     info.index,
-                    info.uuid,
-                    info.name,
+                    info.uuid and clean_text(info.uuid),
+                    info.name and clean_text(info.name),
                     used,
                     info.total_bytes,
                     gpu.gpu.state.value,
@@ -181,7 +181,7 @@ def _host_block(verdict: HostVerdict) -> str:
         names = {clean_text(gpu.gpu.info.name) for gpu in verdict.gpus if gpu.gpu.info.name}
         title.append(f"{len(verdict.gpus)} × {'/'.join(sorted(names)) or 'GPU'}")
     if facts and facts.driver:
-        title.append(f"driver {facts.driver}")
+        title.append(f"driver {clean_text(facts.driver, 32)}")
     if host.is_simulated:
         title.append("SIMULATED")
     if facts and facts.source == "nvidia-smi":
@@ -216,17 +216,17 @@ def _word(verdict: GpuVerdict) -> str:
 
 def who_holds(host: Host, gpu: Gpu) -> str:
     """Name the holders of one GPU in a few words."""
-    reading = gpu.reading
-    if reading is None or reading.processes is None:
+    listed = gpu_processes(gpu)
+    if not listed and (gpu.reading is None or gpu.reading.processes is None):
         return "the process list can't be read"
     infos = {info.pid: info for info in host.processes}
     said = []
-    for process in reading.processes:
-        info = infos.get(process.pid)
-        label = process_label(info) if info else unknown_label(host, process.pid)
+    for pid, used in listed:
+        info = infos.get(pid)
+        label = process_label(info) if info else unknown_label(host, pid)
         name = f"{label.name} {label.detail}".strip()
-        who = f"{name} (pid {process.pid}, {info.user})" if info else name
-        amount = "" if process.used_bytes is None else f" {format_memory(process.used_bytes)}"
+        who = f"{name} (pid {pid}, {clean_text(info.user, 32)})" if info else name
+        amount = "" if used is None else f" {format_memory(used)}"
         said.append(f"{who}{amount}")
     return ", ".join(said) or "no process is listed"
 
@@ -239,12 +239,18 @@ def _summary(verdict: FleetVerdict, code: ExitCode) -> str:
     facts = [f"{zero} of {plural(len(gpus), 'GPU')} at 0 MiB, one reading"]
     if held:
         total = sum((gpu.gpu.reading or GpuReading()).used_bytes or 0 for gpu in held)
-        families = sum(len(holders(host.host, ())) for host in verdict.hosts)
+        families = sum(len(_holding(host)) for host in verdict.hosts)
         by = f"held by {plural(families, 'holder')}" if families else "held, no process is listed"
         facts.append(f"{format_memory(total)} {by}")
     if unknown or not gpus:
         facts.append(f"{unknown} unknown" if gpus else "nothing read")
     return f"{verdict.verdict.value}: {'; '.join(facts)}  (exit {int(code)})\n"
+
+
+def _holding(verdict: HostVerdict) -> set[object]:
+    """Return the families listed on the GPUs in scope."""
+    host = verdict.host
+    return {family_key(host, pid) for gpu in verdict.gpus for pid, _ in gpu_processes(gpu.gpu)}
 
 
 def gpu_advice(verdict: GpuVerdict) -> str:

@@ -10,7 +10,7 @@ import signal
 
 from gpudash.cli import arguments, diagnostics, output
 from gpudash.cli.commands.documents import info_document, reading_document
-from gpudash.core.errors import ExitCode, UsageError, worst
+from gpudash.core.errors import ExitCode, GpudashError, UsageError, worst
 from gpudash.core.events import Event, Sample
 from gpudash.core.model import GpuReading, Host, Link
 from gpudash.services.clock import SystemClock
@@ -82,6 +82,9 @@ class _Writer:
                 self._counted(after.name)
         except output.Closed:
             self.end(ExitCode.OK)
+        except GpudashError as error:
+            diagnostics.report(error)
+            self.end(error.exit_code)
 
     def _counted(self, name: str) -> None:
         if self._count is None:

@@ -1,0 +1,154 @@
+"""The JSON contract, as a checker: exactly these keys, each with one of these types."""
+
+from __future__ import annotations
+
+from typing import Any
+
+TEXT = (str,)
+MAYBE_TEXT = (str, type(None))
+NUMBER = (int,)
+MAYBE_NUMBER = (int, type(None))
+MAYBE_FLOAT = (float, int, type(None))
+FLAG = (bool,)
+
+PROCESS: dict[str, Any] = {
+    "pid": NUMBER,
+    "used_bytes": MAYBE_NUMBER,
+    "type": TEXT,
+    "name": MAYBE_TEXT,
+    "detail": MAYBE_TEXT,
+    "user": MAYBE_TEXT,
+    "uid": MAYBE_NUMBER,
+    "age_s": MAYBE_FLOAT,
+    "owner": {"mine", "foreign", "unknown"},
+    "root_pid": MAYBE_NUMBER,
+    "is_gone": FLAG,
+}
+MIG: dict[str, Any] = {
+    "gpu_instance": NUMBER,
+    "compute_instance": NUMBER,
+    "uuid": MAYBE_TEXT,
+    "profile": MAYBE_TEXT,
+    "used_bytes": MAYBE_NUMBER,
+    "total_bytes": MAYBE_NUMBER,
+    "processes": [PROCESS],
+}
+INFO: dict[str, Any] = {
+    "index": NUMBER,
+    "uuid": MAYBE_TEXT,
+    "bus_id": MAYBE_TEXT,
+    "name": MAYBE_TEXT,
+    "total_bytes": MAYBE_NUMBER,
+    "reserved_bytes": MAYBE_NUMBER,
+    "mig_enabled": FLAG,
+}
+STATES = {
+    "read",
+    "lost",
+    "needs_reset",
+    "needs_attention",
+    "no_permission",
+    "unified",
+    "unreadable",
+    "missing",
+    "unread",
+}
+READING: dict[str, Any] = {
+    "used_bytes": MAYBE_NUMBER,
+    "utilisation_pct": MAYBE_NUMBER,
+    "power_mw": MAYBE_NUMBER,
+    "temperature_c": MAYBE_NUMBER,
+    "sm_clock_mhz": MAYBE_NUMBER,
+    "throttle_bits": MAYBE_NUMBER,
+    "pstate": MAYBE_NUMBER,
+    "recovery_action": MAYBE_NUMBER,
+    "nvml_codes": [NUMBER],
+    "processes": [PROCESS],
+    "mig": [MIG],
+}
+VERDICTS = {"ZERO", "HELD", "UNKNOWN"}
+CODES = {0, 1, 3, 4, 6}
+GPU: dict[str, Any] = {
+    **INFO,
+    "state": STATES,
+    "verdict": VERDICTS,
+    "reason": MAYBE_TEXT,
+    "note": MAYBE_TEXT,
+    **READING,
+}
+HOST: dict[str, Any] = {
+    "host": TEXT,
+    "simulated": FLAG,
+    "verdict": VERDICTS,
+    "clear": {"yes", "no", "unknown"},
+    "exit_code": CODES,
+    "reason": MAYBE_TEXT,
+    "source": MAYBE_TEXT,
+    "driver": MAYBE_TEXT,
+    "boot_id": MAYBE_TEXT,
+    "unsupported": [TEXT],
+    "problem": (
+        None,
+        {"title": TEXT, "sentence": TEXT, "advice": MAYBE_TEXT, "nvml_code": MAYBE_NUMBER},
+    ),
+    "gpus": [GPU],
+}
+CHECK: dict[str, Any] = {
+    "schema": {"gpudash.check/1"},
+    "simulated": FLAG,
+    "verdict": VERDICTS,
+    "basis": {"zero", None},
+    "clear": {"yes", "no", "unknown"},
+    "expect": TEXT,
+    "scope": MAYBE_TEXT,
+    "exit_code": CODES,
+    "hosts": [HOST],
+}
+CHECK_LINE: dict[str, Any] = {"schema": {"gpudash.check/1"}, **HOST}
+SAMPLE: dict[str, Any] = {
+    "schema": {"gpudash.sample/1"},
+    "host": TEXT,
+    "simulated": FLAG,
+    "at": TEXT,
+    "host_monotonic_s": MAYBE_FLOAT,
+    "seq": NUMBER,
+    "gpus": [{**INFO, "state": STATES, **READING}],
+}
+LINK: dict[str, Any] = {
+    "schema": {"gpudash.link/1"},
+    "host": TEXT,
+    "at": TEXT,
+    "link": {"live", "stale", "hung", "down"},
+    "problem": MAYBE_TEXT,
+}
+FINDING: dict[str, Any] = {
+    "what": TEXT,
+    "state": {"ok", "note", "fail"},
+    "found": TEXT,
+    "advice": MAYBE_TEXT,
+}
+DOCTOR: dict[str, Any] = {"schema": {"gpudash.doctor/1"}, "findings": [FINDING]}
+DOCTOR_LINE: dict[str, Any] = {"schema": {"gpudash.doctor/1"}, **FINDING}
+
+
+def check(value: Any, schema: Any, where: str = "$") -> None:
+    """Raise AssertionError naming the place where a value is none of its schema."""
+    match schema:
+        case dict():
+            assert isinstance(value, dict), where
+            assert list(value) == list(schema), f"{where}: {list(value)}"
+            for key, inner in schema.items():
+                check(value[key], inner, f"{where}.{key}")
+        case list():
+            if value is None and where.endswith(".processes"):
+                return  # null: the list could not be read
+            assert isinstance(value, list), where
+            for place, item in enumerate(value):
+                check(item, schema[0], f"{where}[{place}]")
+        case set():
+            assert value in schema, f"{where}: {value!r}"
+        case (None, inner):
+            if value is not None:
+                check(value, inner, where)
+        case _:
+            assert type(value) in schema, f"{where}: {value!r}"
