@@ -21,21 +21,9 @@ def utilisation_of(history: History, host: str, second: int) -> Utilisation:
         ring = history.ring(host, gpu, Series.UTILISATION)
         if ring is None:
             return (None,) * columns
-        into = second % each_s
-        values = ring.fine(second, (columns - 1) * each_s + into + 1)
-        if each_s == 1:
-            return tuple(values)
-        missing = columns * each_s - len(values) - (each_s - 1 - into)
-        padded = [None] * missing + values
-        starts = range(0, columns * each_s, each_s)
-        return tuple(_largest(padded[start : start + each_s]) for start in starts)
+        return ring.columns(second, columns, each_s)
 
     return answer
-
-
-def _largest(values: list[int | None]) -> int | None:
-    known = [value for value in values if value is not None]
-    return max(known) if known else None
 
 
 def seed(

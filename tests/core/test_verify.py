@@ -312,12 +312,12 @@ def is_above_zero(found: Gpu) -> bool:
     if got is None:
         return False
     rows = [*(got.processes or ()), *(row for part in got.mig for row in part.processes or ())]
-    if got.used_bytes is None and (got.processes or got.hidden_processes):
-        return True  # whoever is listed has a context, and that costs
     return bool(
         got.used_bytes
         or any(row.used_bytes for row in rows)
         or any(part.used_bytes for part in got.mig)
+        # Whoever is listed has a context, and a context costs memory.
+        or (got.used_bytes is None and (rows or got.hidden_processes))
     )
 
 
