@@ -201,6 +201,8 @@ class Problem:
     exit_code: ExitCode = ExitCode.UNKNOWN
     needs_person: bool = False
     """It is not tried again by itself: a lockout, a wrong key or a code needs somebody."""
+    gate: str = ""
+    """The jump host that stands in the way of all behind it; empty where it is the host itself."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

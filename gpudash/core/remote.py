@@ -6,6 +6,8 @@ quote, no `!`, no backslash and no line break. The first Python that is there is
 
 from __future__ import annotations
 
+import re
+
 PYTHONS = (
     "python3",
     "/usr/libexec/platform-python",
@@ -14,27 +16,35 @@ PYTHONS = (
 )
 """RHEL 8 has no `python3` without a module but always a platform-python."""
 
+_PLAIN = re.compile(r"[A-Za-z0-9_@%+=:,./-]+")
 _SHELLS = frozenset({"sh", "bash", "dash", "ash", "zsh", "ksh", "busybox"})
 
 
 def probe_script(code: str, python: str = "") -> str:
     """Return a POSIX sh script that runs Python code; exit 97 where no Python is found.
 
-    Raises ValueError for code that would not survive the quoting.
+    A Python that is too old (exit 96), may not be run or is not there behind its name gives way
+    to the next one: it has not read its input. Raises ValueError for code that would not survive
+    the quoting.
     """
     if set(code) & set("'\"\\$`!\n"):
         raise ValueError("the code must be free of quotes and of what a shell expands")
     names = " ".join((python, *PYTHONS) if python else PYTHONS)
     return (
         f"for p in {names}; do "
-        f'if command -v $p >/dev/null 2>&1; then exec $p -ISBc "{code}"; fi; '
-        "done; exit 97"
+        "command -v $p >/dev/null 2>&1 || continue; "
+        f'$p -ISBc "{code}"; r=$?; '
+        "case $r in 96|126|127) continue;; esac; exit $r; "
+        "done; exit ${r:-97}"
     )
 
 
 def login_command(script: str) -> str:
-    """Return the command line for ssh: whatever the login shell is, `sh` runs the script."""
-    return f"exec sh -c '{script}'"
+    """Return the command line for ssh: whatever the login shell is, `sh` runs the script.
+
+    There is no `exec` before it: a restricted bash refuses that.
+    """
+    return f"sh -c '{script}'"
 
 
 def program_argv(prefix: tuple[str, ...], script: str) -> tuple[str, ...]:
@@ -45,3 +55,27 @@ def program_argv(prefix: tuple[str, ...], script: str) -> tuple[str, ...]:
     if prefix and prefix[-1].rpartition("/")[2] in _SHELLS:
         return (*prefix, "-c", script)
     return (*prefix, "sh", "-c", script)
+
+
+def marked_script(words: tuple[str, ...], token: str) -> str:
+    """Return a script that runs a command between two marks, the second with its exit code.
+
+    So neither what a login shell says first nor a cut answer passes for the command's own words.
+    Raises ValueError for a word that would need quotes.
+    """
+    for word in words:
+        if not _PLAIN.fullmatch(word):
+            raise ValueError(f"{word!r} would need quotes")
+    return f"echo; echo {token}; LC_ALL=C {' '.join(words)}; r=$?; echo; echo {token}:$r"
+
+
+def between_marks(text: str, token: str) -> tuple[str, int | None]:
+    """Return what stands between the marks, to the byte, and the exit code; None when cut."""
+    _, is_begun, rest = text.partition(f"\n{token}\n")
+    if not is_begun:
+        return "", None
+    body, is_ended, code = rest.rpartition(f"\n{token}:")
+    digits = code.strip()
+    if not is_ended or not digits.isdigit():
+        return rest, None
+    return body, int(digits)

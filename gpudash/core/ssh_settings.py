@@ -10,6 +10,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 _NONE = frozenset({"", "none"})
+_YES = frozenset({"yes", "true"})
+_NO = frozenset({"no", "false"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -31,7 +33,7 @@ class SshSettings:
     global_known_hosts: tuple[str, ...] = ()
     host_key_alias: str = ""
     strict_host_keys: str = "ask"
-    """`yes`, `no`, `ask`, `accept-new` or `off`, as ssh writes it."""
+    """`true`, `false`, `ask`, `accept-new`, `no`, `yes` or `off`: versions of ssh differ."""
     ciphers: tuple[str, ...] = ()
     macs: tuple[str, ...] = ()
     key_exchanges: tuple[str, ...] = ()
@@ -40,10 +42,21 @@ class SshSettings:
     alive_interval_s: float | None = None
     alive_count: int | None = None
     control_path: str = ""
+    """As ssh expanded it; empty for none."""
     pkcs11_provider: str = ""
     has_gssapi: bool = False
+    hashes_known_hosts: bool = False
+    preferred_methods: tuple[str, ...] = ()
+    """Login methods in the user's order; empty for the usual one."""
+    has_public_key: bool = True
     has_password: bool = True
     has_interactive: bool = True
+
+    @property
+    def place(self) -> str:
+        """Return who logs in where: what prompts and secrets belong to."""
+        port = "" if self.port == 22 else f":{self.port}"
+        return f"{self.user}@{self.hostname}{port}"
 
     @property
     def checks_host_keys(self) -> bool:
@@ -77,7 +90,7 @@ def parse_settings(text: str) -> SshSettings:
         user=one("user"),
         identity_files=_present(words.get("identityfile", [])),
         certificate_files=_present(words.get("certificatefile", [])),
-        identities_only=one("identitiesonly") == "yes",
+        identities_only=one("identitiesonly") in _YES,
         identity_agent=words.get("identityagent", [""])[0],
         proxy_jump=one("proxyjump"),
         proxy_command=one("proxycommand"),
@@ -94,9 +107,12 @@ def parse_settings(text: str) -> SshSettings:
         alive_count=_whole(one("serveralivecountmax")),
         control_path=one("controlpath"),
         pkcs11_provider=one("pkcs11provider"),
-        has_gssapi=one("gssapiauthentication") == "yes",
-        has_password=one("passwordauthentication") != "no",
-        has_interactive=one("kbdinteractiveauthentication") != "no",
+        has_gssapi=one("gssapiauthentication") in _YES,
+        hashes_known_hosts=one("hashknownhosts") in _YES,
+        preferred_methods=listed("preferredauthentications"),
+        has_public_key=one("pubkeyauthentication") not in _NO,
+        has_password=one("passwordauthentication") not in _NO,
+        has_interactive=one("kbdinteractiveauthentication") not in _NO,
     )
 
 
@@ -142,13 +158,6 @@ def needs_openssh(settings: SshSettings, around: Surroundings) -> str:
     if around.security_key_files and not around.can_use_fido:
         return f"security key {around.security_key_files[0]}"
     return ""
-
-
-def known_names(settings: SshSettings) -> tuple[str, str, int]:
-    """Return host, address and port under which its key is looked up in known_hosts."""
-    if settings.host_key_alias:
-        return settings.host_key_alias, "", 22
-    return settings.hostname, "", settings.port
 
 
 def expand_tokens(text: str, settings: SshSettings, original: str) -> str:

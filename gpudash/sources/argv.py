@@ -1,4 +1,4 @@
-"""A host behind any words that run a program there: the OpenSSH client, kubectl, docker, srun.
+"""A host behind any words that run a program there: kubectl, docker, srun, the OpenSSH client.
 
 The same probe and the same wire as here; only what is started differs.
 """
@@ -8,49 +8,38 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 
+from gpudash.core.errors import ExitCode
+from gpudash.core.events import Event, LinkUp
 from gpudash.core.model import Problem
-from gpudash.core.remote import login_command, probe_script, program_argv
+from gpudash.core.remote import probe_script, program_argv
 from gpudash.core.wire import LineDecoder
 from gpudash.sources import shipping
 from gpudash.sources.base import SourceError, Stream
+from gpudash.sources.here import Begun
 from gpudash.sources.local import ChildStream
 from gpudash.sources.oneshot import new_token
 from gpudash.sources.process import Child
-
-OPENSSH_OFF = (
-    "-T",
-    "-a",
-    "-x",
-    "-o",
-    "BatchMode=yes",
-    "-o",
-    "ClearAllForwardings=yes",
-    "-o",
-    "PermitLocalCommand=no",
-    "-o",
-    "RequestTTY=no",
-    "-o",
-    "RemoteCommand=none",
-    "-o",
-    "Tunnel=no",
-    "-o",
-    "EscapeChar=none",
-    "-o",
-    "ServerAliveInterval=5",
-    "-o",
-    "ServerAliveCountMax=2",
-)
-"""What a user's configuration may ask for in a shell session and a probe must not have."""
+from gpudash.sources.smi import SmiSource
+from gpudash.sources.smi_child import Runner
 
 
 class ArgvSource:
     """One host behind a command."""
 
-    def __init__(self, name: str, prefix: tuple[str, ...], *, python: str = "") -> None:
+    def __init__(
+        self,
+        name: str,
+        prefix: tuple[str, ...],
+        *,
+        transport: str = "",
+        notes: tuple[str, ...] = (),
+        python: str = "",
+    ) -> None:
         """`prefix` are the words before the program, with a shell as the last one or none."""
         self._name = name
         self._prefix = prefix
         self._python = python
+        self._up = LinkUp(transport=transport or f"command: {prefix[0]}", notes=notes)
 
     @property
     def name(self) -> str:
@@ -59,37 +48,63 @@ class ArgvSource:
 
     async def open_sampler(self, interval_s: float) -> Stream:
         """Start the sampler there. Raises SourceError."""
-        return self._open(shipping.sampler_payload, {"interval": interval_s})
+        return self._open(shipping.sampler_payload, {"interval": interval_s}, [self._up])
 
     async def open_hand(self) -> Stream:
         """Start the hand there. Raises SourceError."""
-        return self._open(shipping.hand_payload, {})
+        return self._open(shipping.hand_payload, {}, [])
 
-    def _argv(self) -> tuple[str, ...]:
-        return program_argv(self._prefix, probe_script(shipping.COMMAND, self._python))
+    def carry(self, script: str) -> tuple[str, ...]:
+        """Return the argv that has a POSIX sh run a script there."""
+        return program_argv(self._prefix, script)
 
-    def _open(self, payload: Callable[[], bytes], options: dict[str, object]) -> Stream:
+    def runner(self, program: str) -> Runner:
+        """Return what runs nvidia-smi there."""
+        return Runner(program, self.carry)
+
+    def link_up(self) -> LinkUp:
+        """Return what is to be seen of the link as long as it lasts."""
+        return self._up
+
+    def _explain(self, status: int | None, words: str) -> Problem | None:
+        """Return what an end means where it is the command's own; None where it is the probe's."""
+        del status, words
+        return None
+
+    def _open(
+        self, payload: Callable[[], bytes], options: dict[str, object], first: list[Event]
+    ) -> Stream:
         token = new_token()
+        argv = self.carry(probe_script(shipping.COMMAND, self._python))
         try:
             document = payload()
-            child = Child(list(self._argv()))
+            child = Child(list(argv))
         except OSError as error:
-            raise SourceError(not_started(self._argv()[0], error)) from error
+            raise SourceError(not_started(argv[0], error)) from error
         line = json.dumps({"token": token, **options}).encode()
         child.write(shipping.with_options(document, line))
-        return ChildStream(child, LineDecoder(token))
+        return ChildStream(child, LineDecoder(token), first, self._explain)
 
 
-class OpenSshSource(ArgvSource):
-    """One host through the OpenSSH client of this machine."""
+class SmiOverArgv:
+    """nvidia-smi behind the words of an ArgvSource."""
 
-    def __init__(self, name: str, words: tuple[str, ...], *, python: str = "") -> None:
-        """`words` are ssh's own options and the destination, last."""
-        super().__init__(name, ("ssh", *OPENSSH_OFF, *words), python=python)
+    def __init__(self, source: ArgvSource) -> None:
+        self._source = source
+        self._smi = SmiSource(source.name, make_runner=source.runner)
 
-    def _argv(self) -> tuple[str, ...]:
-        script = probe_script(shipping.COMMAND, self._python)
-        return (*self._prefix, login_command(script))
+    @property
+    def name(self) -> str:
+        """The host's name."""
+        return self._source.name
+
+    async def open_sampler(self, interval_s: float) -> Stream:
+        """Start nvidia-smi there. Raises SourceError."""
+        return Begun(await self._smi.open_sampler(interval_s), [self._source.link_up()])
+
+    async def open_hand(self) -> Stream:
+        """Raise SourceError: without a python3 there is no hand."""
+        return await self._smi.open_hand()
 
 
 def not_started(program: str, error: OSError) -> Problem:
@@ -98,4 +113,5 @@ def not_started(program: str, error: OSError) -> Problem:
         title=f"{program} not started",
         sentence=f"{program} could not be started here: {error.strerror or error}.",
         advice=f"Is {program} installed on this machine?",
+        exit_code=ExitCode.UNREACHABLE,
     )

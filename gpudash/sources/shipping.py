@@ -18,7 +18,8 @@ SAMPLER_MODULES = ("gpudash.probe.line", "gpudash.probe.nvml", "gpudash.probe.sa
 HAND_MODULES = ("gpudash.probe.line", "gpudash.probe.hand")
 
 COMMAND = (
-    "import sys,zlib;i=sys.stdin.buffer;n=i.read(8);n or sys.exit(98);"
+    "import sys,zlib;sys.version_info<(3,6)and sys.exit(96);"
+    "i=sys.stdin.buffer;n=i.read(8);n or sys.exit(98);"
     "exec(zlib.decompress(i.read(int(n))))"
 )
 """What `python3 -ISBc` runs on a host; free of quotes, so that any shell passes it on."""

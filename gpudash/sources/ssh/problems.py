@@ -8,8 +8,8 @@ import socket
 import asyncssh
 
 from gpudash.core.errors import ExitCode
+from gpudash.core.hostkeys import OfferedKey, Trust
 from gpudash.core.model import Problem
-from gpudash.sources.host_keys import OfferedKey, Trust
 
 
 def problem_of(error: BaseException, host: str, where: str) -> Problem:
@@ -27,11 +27,18 @@ def problem_of(error: BaseException, host: str, where: str) -> Problem:
 
 def _words(error: BaseException, host: str, where: str) -> tuple[str, str, str, bool]:
     match error:
+        case asyncssh.HostKeyNotVerifiable():
+            return (
+                "not trusted",
+                f"The host key of {where} can't be trusted.",
+                f"Try: ssh {host} true",
+                True,
+            )
         case asyncssh.PermissionDenied():
             return (
                 "login refused",
                 f"{where} refuses the login.",
-                f"Try: ssh {host} true. It is not tried again by itself; r tries again.",
+                f"Try: ssh {host} true. gpudash does not try again by itself; r does.",
                 True,
             )
         case asyncssh.KeyExchangeFailed():
@@ -41,7 +48,9 @@ def _words(error: BaseException, host: str, where: str) -> tuple[str, str, str, 
                 f'Try the OpenSSH client: transport = "openssh" for {host} in the configuration.',
                 True,
             )
-        case asyncssh.ConnectionLost() | asyncssh.DisconnectError():
+        case asyncssh.ChannelOpenError() if _is_jump(error):
+            return ("no way there", f"The jump host can't reach {where}.", "Is it up?", False)
+        case asyncssh.ConnectionLost() | asyncssh.DisconnectError() | ConnectionResetError():
             return ("link lost", f"The connection to {where} was lost.", "", False)
         case TimeoutError():
             return (
@@ -84,33 +93,63 @@ def _words(error: BaseException, host: str, where: str) -> tuple[str, str, str, 
             return ("not reached", f"{where} could not be reached.", f"Try: ssh {host} true", False)
 
 
-def key_problem(offered: OfferedKey, host: str, name: str) -> Problem:
+def _is_jump(error: asyncssh.ChannelOpenError) -> bool:
+    return error.code in (asyncssh.OPEN_CONNECT_FAILED, asyncssh.OPEN_ADMINISTRATIVELY_PROHIBITED)
+
+
+def person_problem(place: str, host: str, what: str) -> Problem:
+    """Say that a login needs somebody: a password, a passphrase or a code."""
+    return Problem(
+        title="needs you",
+        sentence=f"{place} asks for {what}.",
+        advice="r asks for it; a command asks on a terminal. For scripts: a key, or an agent.",
+        detail=f"{host}: nobody was asked, and nothing was sent.",
+        exit_code=ExitCode.UNREACHABLE,
+        needs_person=True,
+    )
+
+
+def key_problem(offered: OfferedKey, host: str) -> Problem:
     """Say that a host key is not trusted; nothing is sent to such a host."""
     shown = f"{offered.algorithm}  {offered.fingerprint}"
     if offered.trust is Trust.CHANGED:
-        known = ", ".join(offered.known_fingerprints[:4])
-        return Problem(
-            title="not trusted",
-            sentence="The host key is not the one in known_hosts.",
-            advice=f"Check it with whoever runs {host}, then: ssh-keygen -R '{name}' and ssh {host}",
-            detail=f"known  {known}\nnow    {shown}",
-            exit_code=ExitCode.UNREACHABLE,
-            needs_person=True,
+        return _not_trusted(
+            "The host key is not the one in known_hosts.",
+            f"Check it with whoever runs {host}; then: ssh-keygen -R '{offered.host}' "
+            f"and ssh {host}",
+            "\n".join(
+                [
+                    *(f"known  {known}" for known in offered.known_fingerprints[:4]),
+                    f"now    {shown}",
+                ]
+            ),
         )
     if offered.trust is Trust.REVOKED:
-        return Problem(
-            title="not trusted",
-            sentence="The host key is marked as revoked in known_hosts.",
-            advice=f"Ask whoever runs {host}.",
-            detail=shown,
-            exit_code=ExitCode.UNREACHABLE,
-            needs_person=True,
+        return _not_trusted(
+            "The host key is marked as revoked in known_hosts.", f"Ask whoever runs {host}.", shown
+        )
+    if not offered.file:
+        return _not_trusted(
+            f"The host key is not known, and StrictHostKeyChecking is yes: {shown}",
+            f"Add it to known_hosts, after comparing it with whoever runs {host}.",
+            f"{offered.host} {offered.public}",
         )
     return Problem(
         title="host key unknown",
-        sentence=f"The key of {host} is not known here: {shown}",
-        advice=f"Compare the fingerprint, then accept it; or log in once: ssh {host}",
-        detail=offered.line,
+        sentence=f"The key of {offered.host} is not known here: {shown}",
+        advice=f"r shows it, to accept or refuse; or log in once: ssh {host}",
+        detail=f"{offered.host} {offered.public}",
+        exit_code=ExitCode.UNREACHABLE,
+        needs_person=True,
+    )
+
+
+def _not_trusted(sentence: str, advice: str, detail: str) -> Problem:
+    return Problem(
+        title="not trusted",
+        sentence=sentence,
+        advice=advice,
+        detail=detail,
         exit_code=ExitCode.UNREACHABLE,
         needs_person=True,
     )

@@ -5,15 +5,13 @@ from __future__ import annotations
 import asyncio
 import os
 import shutil
+import weakref
+from dataclasses import dataclass
 from pathlib import Path
 
+from gpudash.core.errors import ExitCode
 from gpudash.core.model import Problem
-from gpudash.core.ssh_settings import (
-    SshSettings,
-    Surroundings,
-    expand_tokens,
-    parse_settings,
-)
+from gpudash.core.ssh_settings import SshSettings, Surroundings, parse_settings
 from gpudash.sources.base import SourceError
 
 RESOLVE_LIMIT_S = 10.0
@@ -33,16 +31,58 @@ async def output_of(argv: tuple[str, ...], limit_s: float) -> tuple[int, str, st
             out, errors = await child.communicate()
     except TimeoutError:
         child.kill()
+        await child.wait()
         return 124, "", f"no answer within {limit_s:.0f} s"
     return child.returncode or 0, out.decode(errors="replace"), errors.decode(errors="replace")
 
 
-async def resolve(destination: str, options: tuple[str, ...] = ()) -> SshSettings:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Destination:
+    """What the user would give ssh to reach a host."""
+
+    address: str
+    """A name or an address, without user and port."""
+    options: tuple[str, ...] = ()
+    """Words before it: `-l ana -p 2222 -J jump`."""
+    configuration: tuple[str, ...] = ()
+    """`-F FILE`, which holds for jump hosts too; empty for the user's own."""
+
+    @property
+    def words(self) -> tuple[str, ...]:
+        """Return all words after `ssh`."""
+        return (*self.configuration, *self.options, "--", self.address)
+
+    def of_jump(self, hop: str) -> Destination:
+        """Return the destination of a hop as ProxyJump writes it: `[user@]host[:port]`."""
+        user, _, place = hop.removeprefix("ssh://").rpartition("@")
+        name, port = _split_port(place)
+        options = (*(("-l", user) if user else ()), *(("-p", port) if port else ()))
+        return Destination(address=name, options=options, configuration=self.configuration)
+
+
+def _split_port(place: str) -> tuple[str, str]:
+    if place.startswith("["):
+        name, _, rest = place[1:].partition("]")
+        return name, rest.removeprefix(":")
+    name, _, port = place.partition(":")
+    return name, port
+
+
+_RESOLVERS = 4
+_resolving: weakref.WeakKeyDictionary[asyncio.AbstractEventLoop, asyncio.Semaphore]
+_resolving = weakref.WeakKeyDictionary()
+
+
+async def resolve(to: Destination) -> SshSettings:
     """Return what `ssh -G` says of a destination. Raises SourceError with ssh's own words."""
+    if not has_openssh():
+        from gpudash.sources.ssh.without import settings_without_openssh
+
+        return settings_without_openssh(to)
+    slot = _resolving.setdefault(asyncio.get_running_loop(), asyncio.Semaphore(_RESOLVERS))
     try:
-        code, out, errors = await output_of(
-            ("ssh", "-G", *options, "--", destination), RESOLVE_LIMIT_S
-        )
+        async with slot:
+            code, out, errors = await output_of(("ssh", "-G", *to.words), RESOLVE_LIMIT_S)
     except OSError as error:
         raise SourceError(_bad_configuration(str(error))) from error
     if code:
@@ -59,6 +99,7 @@ def _bad_configuration(words: str) -> Problem:
         sentence="OpenSSH can't read its configuration for this host.",
         advice="Try: ssh -G HOST",
         detail=words[:2000],
+        exit_code=ExitCode.UNREACHABLE,
         needs_person=True,
     )
 
@@ -68,10 +109,10 @@ def has_openssh() -> bool:
     return shutil.which("ssh") is not None
 
 
-async def look_around(settings: SshSettings, original: str) -> Surroundings:
+async def look_around(settings: SshSettings, to: Destination) -> Surroundings:
     """Return what the choice of a transport needs to know about this machine."""
     return Surroundings(
-        has_live_master=await _has_live_master(settings, original),
+        has_live_master=await _has_live_master(settings, to),
         has_kerberos_ticket=_has_kerberos_ticket(),
         security_key_files=_security_keys(settings),
         can_use_fido=_is_installed("fido2"),
@@ -81,16 +122,12 @@ async def look_around(settings: SshSettings, original: str) -> Surroundings:
     )
 
 
-async def _has_live_master(settings: SshSettings, original: str) -> bool:
+async def _has_live_master(settings: SshSettings, to: Destination) -> bool:
     """Ask the control socket itself: a file that is left over from a crash is no master."""
-    if not settings.control_path:
+    if not settings.control_path or not Path(settings.control_path).expanduser().is_socket():
         return False
-    path = Path(expand_tokens(settings.control_path, settings, original)).expanduser()
-    if not path.is_socket():
-        return False
-    argv = ("ssh", "-S", str(path), "-O", "check", "--", original)
     try:
-        code, _, _ = await output_of(argv, RESOLVE_LIMIT_S)
+        code, _, _ = await output_of(("ssh", "-O", "check", *to.words), RESOLVE_LIMIT_S)
     except OSError:
         return False
     return code == 0
