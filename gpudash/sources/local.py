@@ -112,6 +112,7 @@ class LocalSource:
         """Start the sampler. Raises SourceError."""
         early, self._early = self._early, None
         if early is not None:
+            early.is_taken_over = True
             return ChildStream(early.child, early.decoder, early.events)
         return self._open(shipping.sampler_payload, {"interval": interval_s})
 
