@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import sys
 from collections.abc import Callable
@@ -81,6 +82,8 @@ def show(
         demo=demo,
         driver_class=_driver(screen),
     )
+    # Modules stay for good: a full collection that walks over them costs a tenth of the CPU time.
+    gc.freeze()
     app.run()
     return app.return_code or 0
 

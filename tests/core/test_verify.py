@@ -316,6 +316,8 @@ def is_above_zero(found: Gpu) -> bool:
         got.used_bytes
         or any(row.used_bytes for row in rows)
         or any(part.used_bytes for part in got.mig)
+        # Whoever is listed has a context, and a context costs memory.
+        or (got.used_bytes is None and (rows or got.hidden_processes))
     )
 
 
