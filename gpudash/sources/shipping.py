@@ -12,7 +12,7 @@ import sys
 import zlib
 from importlib.machinery import PathFinder
 
-from gpudash.sources.folders import cache_folder
+from gpudash.config.folders import cache_folder
 
 SAMPLER_MODULES = ("gpudash.probe.line", "gpudash.probe.nvml", "gpudash.probe.sampler")
 HAND_MODULES = ("gpudash.probe.line", "gpudash.probe.hand")
