@@ -30,6 +30,8 @@ class EarlySampler:
         self.child.write(shipping.with_options(document, options.encode()))
         self.events: list[Event] = []
         self._decoder: LineDecoder | None = None
+        self.is_taken_over = False
+        """A stream goes on with it, and ends it."""
 
     @property
     def decoder(self) -> LineDecoder:
@@ -61,4 +63,5 @@ class EarlySampler:
 
     def end(self) -> None:
         """End it when nobody takes it over."""
-        self.child.end()
+        if not self.is_taken_over:
+            self.child.end()
