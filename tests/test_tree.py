@@ -30,7 +30,7 @@ MAX_LINES = 300
 TEXT_SUFFIXES = {"", ".py", ".md", ".toml", ".c", ".h", ".tcss", ".sh", ".txt", ".json", ".jsonl"}
 FOREIGN_PATHS = re.compile(r"/(?:work|tmp/wt|home/(?!ana\b|ben\b|user\b)\w+|Users)/")
 POSIX_ONLY = {"fcntl", "pwd", "grp", "resource", "termios", "pty", "tty"}
-MAY_BE_POSIX = ("gpudash/probe/", "gpudash/sources/process.py")
+MAY_BE_POSIX = ("gpudash/probe/", "gpudash/sources/process.py", "gpudash/sources/terminal.py")
 
 
 def python_files() -> list[Path]:

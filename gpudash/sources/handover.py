@@ -30,8 +30,6 @@ class EarlySampler:
         self.child.write(shipping.with_options(document, options.encode()))
         self.events: list[Event] = []
         self._decoder: LineDecoder | None = None
-        self.is_taken_over = False
-        """A stream goes on with it, and ends it."""
 
     @property
     def decoder(self) -> LineDecoder:
@@ -63,5 +61,4 @@ class EarlySampler:
 
     def end(self) -> None:
         """End it when nobody takes it over."""
-        if not self.is_taken_over:
-            self.child.end()
+        self.child.end()

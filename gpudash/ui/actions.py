@@ -60,7 +60,7 @@ ACTIONS = (
         "d",
         "d",
         "density",
-        "Cards, lines or one row a host; the fourth press goes back to what fits by itself.",
+        "Cards, lines or one row a host, then again what fits by itself.",
         "density",
         True,
     ),

@@ -177,7 +177,7 @@ class GpudashApp(App[None]):
     def action_pause(self) -> None:
         """Pause the host under the cursor, or go on with it."""
         host = self._scene.focus
-        if host is None:
+        if host is None or is_nothing_to_watch(self._monitor.fleet):
             return
         if self._monitor.paused_for(host) is None:
             self._monitor.pause(host)

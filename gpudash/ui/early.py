@@ -9,10 +9,12 @@ from __future__ import annotations
 import os
 import signal
 import sys
+from contextlib import suppress
 from types import FrameType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from gpudash.services.clock import SystemClock
+from gpudash.sources.terminal import Modes, restore, without_echo
 from gpudash.ui.actions import footer_keys
 from gpudash.ui.paint.ansi import Depth, to_ansi
 from gpudash.ui.paint.frame import FrameView, frame_rows
@@ -35,7 +37,7 @@ class EarlyScreen:
         """A frame stands on the alternate screen."""
         self.is_handed_over = False
         """Textual has the screen, and leaves it by itself."""
-        self._modes: list[Any] | None = None
+        self._modes: Modes | None = None
 
     def __enter__(self) -> EarlyScreen:
         """Be ready to leave in order when told to."""
@@ -46,21 +48,17 @@ class EarlyScreen:
 
     def __exit__(self, *_: object) -> None:
         if self.is_drawn and not self.is_handed_over:
-            sys.stdout.write(LEAVE)
-            sys.stdout.flush()
+            with suppress(OSError):
+                sys.stdout.write(LEAVE)
+                sys.stdout.flush()
         if self._modes is not None:
-            import termios
-
-            try:
-                termios.tcsetattr(sys.stdin.fileno(), termios.TCSANOW, self._modes)
-            except termios.error:
-                return
+            restore(self._modes)
 
     def draw(
         self, fleet: Fleet, theme: Theme, glyphs: Glyphs, depth: Depth, density: Density | None
     ) -> None:
         """Draw one frame on the alternate screen; keys pressed from now on are not echoed."""
-        self._stop_echo()
+        self._modes = without_echo()
         clock = SystemClock()
         size = os.get_terminal_size(sys.stdout.fileno())
         view = FrameView(
@@ -77,19 +75,6 @@ class EarlyScreen:
         self.is_drawn = True
         sys.stdout.write(ENTER + "\r\n".join(to_ansi(row, theme, depth) for row in rows))
         sys.stdout.flush()
-
-    def _stop_echo(self) -> None:
-        if sys.platform == "win32":
-            return
-        import termios
-
-        try:
-            modes = termios.tcgetattr(sys.stdin.fileno())
-            self._modes = list(modes)
-            modes[3] &= ~termios.ECHO
-            termios.tcsetattr(sys.stdin.fileno(), termios.TCSANOW, modes)
-        except termios.error:
-            return
 
 
 def _leave(number: int, _frame: FrameType | None) -> None:

@@ -65,7 +65,7 @@ def _terminals_own(name: str) -> TextualTheme:
             "ansi-foreground": own,
             "scrollbar-thumb": "ansi_bright_black",
             "scrollbar-thumb-active": own,
-            "veil": own,
+            "veil": "transparent",
             "screen-selection-background": "ansi_white",
             "screen-selection-foreground": "ansi_black",
             "input-selection-background": "ansi_bright_black",
