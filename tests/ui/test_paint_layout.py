@@ -45,6 +45,14 @@ def test_density_shrinks_as_hosts_grow() -> None:
     assert plan(80, 24, THREE, holders_wanted=11, density=Density.LINE).density is Density.LINE
 
 
+def test_holders_give_way_to_lines_of_several_hosts() -> None:
+    tall = plan(120, 46, THREE, holders_wanted=11)
+    assert (tall.density, tall.hosts, tall.holders) == (Density.LINE, 33, 9)
+    tight = plan(120, 40, THREE, holders_wanted=11)
+    assert (tight.density, tight.hosts, tight.holders) == (Density.LINE, 33, 0)
+    assert plan(120, 39, THREE, holders_wanted=11).density is Density.CELL
+
+
 def test_holders_take_a_quarter_unless_rows_are_left_over() -> None:
     assert plan(80, 24, ONE, holders_wanted=30).holders == 6
     assert plan(200, 60, ONE, holders_wanted=20).holders == 20

@@ -16,8 +16,12 @@ BANNER = 2
 HEADER_FROM = 12
 FOOTER_FROM = 11
 HOLDERS_FROM = 20
+HOLDERS_LEAST = 5
+"""Borders, head and two families: with less the panel gives way to lines of several hosts."""
 EVENTS_LEAST = 4
 EVENTS_MOST = 12
+LINES_SPARE = 3
+"""Rows that lines of several hosts leave: a screen that they fill to the last row is a wall."""
 EVENTS_WANTED = 7
 """Five happenings and the borders: what cards must leave room for."""
 
@@ -49,7 +53,8 @@ def plan(
 ) -> Layout:
     """Divide a screen. `holders_wanted` is what shows all of them (see `holders_height`).
 
-    Holders take a quarter of the height at most, and more only of what nobody else can use.
+    Holders take a quarter of the height at most, and more only of what nobody else can use. Where
+    all hosts fit as lines, holders give way: each line names its own.
     """
     header = 1 if height >= HEADER_FROM else 0
     footer = 1 if height >= FOOTER_FROM else 0
@@ -57,8 +62,11 @@ def plan(
     holders = 0
     if height >= HOLDERS_FROM and not is_compact(width):
         holders = min(holders_wanted, max(height // 4, 5), free)
-    density = density or _density(width, hosts, free - holders)
+    density = density or _density(width, hosts, free - holders, free)
     panes = pane_heights(hosts, density, width)
+    if density is Density.LINE and len(hosts) > 1 and free - holders < sum(panes) <= free:
+        left = free - sum(panes)
+        holders = left if left >= HOLDERS_LEAST else 0
     # Hosts first, then holders; what happened takes what is left.
     viewport = min(sum(panes), max(free - holders, min(free, 3)))
     holders = min(holders, free - viewport)
@@ -85,11 +93,12 @@ def pane_heights(hosts: tuple[Host, ...], density: Density, width: int) -> tuple
     return tuple(pane_height(host, density, width, is_alone=is_alone) for host in hosts)
 
 
-def _density(width: int, hosts: tuple[Host, ...], room: int) -> Density:
+def _density(width: int, hosts: tuple[Host, ...], room: int, most: int) -> Density:
+    """Return what fits: cards with holders and events, lines by themselves, else cells."""
     if width >= CARD_FROM:
         cards = sum(pane_heights(hosts, Density.CARD, width))
         if cards + EVENTS_WANTED <= room:
             return Density.CARD
-    if len(hosts) > 1 and sum(pane_heights(hosts, Density.LINE, width)) > room:
+    if len(hosts) > 1 and sum(pane_heights(hosts, Density.LINE, width)) > most - LINES_SPARE:
         return Density.CELL
     return Density.LINE
