@@ -21,6 +21,9 @@ class SshSettings:
     hostname: str
     port: int = 22
     user: str = ""
+    address_family: str = "any"
+    """`any`, `inet` or `inet6`."""
+    bind_address: str = ""
     identity_files: tuple[str, ...] = ()
     certificate_files: tuple[str, ...] = ()
     identities_only: bool = False
@@ -88,6 +91,8 @@ def parse_settings(text: str) -> SshSettings:
         hostname=one("hostname"),
         port=_whole(one("port")) or 22,
         user=one("user"),
+        address_family=one("addressfamily") or "any",
+        bind_address=one("bindaddress"),
         identity_files=_present(words.get("identityfile", [])),
         certificate_files=_present(words.get("certificatefile", [])),
         identities_only=one("identitiesonly") in _YES,

@@ -5,11 +5,11 @@ that is not this machine.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable
 from typing import TYPE_CHECKING
 
 from gpudash.core.model import Problem
+from gpudash.core.ways import Way
 from gpudash.sources.base import HostSource, SourceError
 from gpudash.sources.here import FallbackSource, local_source
 from gpudash.sources.logins import Logins
@@ -18,28 +18,6 @@ if TYPE_CHECKING:
     from gpudash.sources.handover import EarlySampler
     from gpudash.sources.ssh.reach import RemoteSource
     from gpudash.sources.ssh.space import SshSpace
-
-LOCAL = "local"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Way:
-    """How one host is reached, as the user said it."""
-
-    name: str
-    """As typed; unique."""
-    address: str = ""
-    """What ssh is given; empty for this machine and for a command."""
-    options: tuple[str, ...] = ()
-    """ssh's options before it, such as `-p 2222`."""
-    configuration: tuple[str, ...] = ()
-    """`-F FILE`; empty for the user's own configuration."""
-    transport: str = ""
-    """`openssh`, `asyncssh`, or empty for whichever fits."""
-    command: tuple[str, ...] = ()
-    """Words that run a program there instead of ssh: `kubectl exec -i POD -- sh`."""
-    python: str = ""
-    """Tried before the usual ones."""
 
 
 class Hosts:
@@ -58,7 +36,7 @@ class Hosts:
 
             source = ArgvSource(way.name, way.command, python=way.python)
             return FallbackSource(source, SmiOverArgv(source))
-        if not way.address:
+        if way.is_local:
             return local_source(way.name, early)
         from gpudash.sources.ssh.reach import RemoteSource
         from gpudash.sources.ssh.resolve import Destination
@@ -71,29 +49,27 @@ class Hosts:
         return remote
 
     async def log_in(
-        self, limit_s: float, told: Callable[[int, int], None] | None = None
+        self, limit_s: float, only: Collection[str] | None = None
     ) -> dict[str, Problem]:
-        """Reach all remote hosts at once without asking anybody; return who could not be reached.
+        """Reach remote hosts at once without asking anybody; return who could not be reached.
 
-        After the limit, in seconds, those who have not answered are left for later. `told` gets
-        how many were reached of how many.
+        After the limit, in seconds, those who have not answered are left for later.
         """
         problems: dict[str, Problem] = {}
-        reached = 0
 
         async def one(name: str, source: RemoteSource) -> None:
-            nonlocal reached
             try:
                 await source.log_in()
             except SourceError as error:
                 problems[name] = error.problem
                 if error.problem.needs_person:
                     source.refuse_once(error.problem)
-            reached += 1
-            if told is not None:
-                told(reached, len(self._remote))
 
-        tasks = [asyncio.create_task(one(*item)) for item in self._remote.items()]
+        tasks = [
+            asyncio.create_task(one(name, source))
+            for name, source in self._remote.items()
+            if only is None or name in only
+        ]
         if tasks:
             _, late = await asyncio.wait(tasks, timeout=limit_s)
             for task in late:

@@ -23,7 +23,7 @@ class Client(asyncssh.SSHClient):
         self._settings = settings
         self._space = space
         self._known = known
-        self._is_attended = is_attended
+        self.is_attended = is_attended
         self.refused: OfferedKey | None = None
         """The key that the host offered and that was not trusted."""
         self.wanted = ""
@@ -99,7 +99,7 @@ class Client(asyncssh.SSHClient):
         logins, place = self._space.logins, self._settings.place
         if self._is_unchecked:
             return None
-        if self._is_attended or (logins.has_kept(place) and not logins.asks_once(place)):
+        if self.is_attended or (logins.has_kept(place) and not logins.asks_once(place)):
             return ""
         self.wanted = self.wanted or "a password or a code"
         return None
@@ -122,7 +122,7 @@ class Client(asyncssh.SSHClient):
 
     async def _ask(self, prompt: str, what: str, *, is_seen: bool = False) -> str | None:
         given = await self._space.logins.answer(
-            self._settings.place, prompt, is_attended=self._is_attended, is_seen=is_seen
+            self._settings.place, prompt, is_attended=self.is_attended, is_seen=is_seen
         )
         if given is None:
             self.wanted = self.wanted or what

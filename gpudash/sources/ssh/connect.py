@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 from dataclasses import replace
+from typing import Any
 
 import asyncssh
 
@@ -21,6 +22,7 @@ from gpudash.sources.ssh.known import Known
 from gpudash.sources.ssh.problems import key_problem, person_problem, problem_of
 from gpudash.sources.ssh.resolve import Destination, resolve
 from gpudash.sources.ssh.space import Jump, SshSpace
+from gpudash.sources.ssh.tcp import connected
 
 CONNECT_LIMIT_S = 20.0
 LOGIN_LIMIT_S = 30.0
@@ -42,21 +44,36 @@ async def connect(
     if settings.proxy_jump:
         tunnel = await _through_jumps(settings, space, to, is_attended=is_attended)
     client = Client(settings, space, space.known(settings), is_attended=is_attended)
+    slots = space.person if is_attended else space.handshakes
+    limit_s = settings.connect_timeout_s or CONNECT_LIMIT_S
+    options = _options(host, settings, space, is_attended=is_attended)
     try:
-        # One loop turn between two handshakes: their key exchange is pure CPU.
-        await asyncio.sleep(0)
-        async with space.person if is_attended else space.handshakes:
-            limit_s = PERSON_LIMIT_S if is_attended else CONNECT_LIMIT_S + LOGIN_LIMIT_S
-            async with asyncio.timeout(limit_s):
-                return await asyncssh.connect(
-                    settings.hostname,
-                    settings.port,
-                    tunnel=tunnel or (),
-                    client_factory=lambda: client,
-                    options=_options(host, settings, space, is_attended=is_attended),
-                )
+        if tunnel is not None or settings.proxy_command:
+            async with slots:
+                return await _handshake(settings, client, options, tunnel=tunnel or ())
+        async with connected(settings, slots, limit_s) as sock:
+            return await _handshake(settings, client, options, sock=sock)
     except (asyncssh.Error, OSError, TimeoutError, ValueError) as error:
         raise SourceError(_problem(error, client, host, settings, space)) from error
+
+
+async def _handshake(
+    settings: SshSettings,
+    client: Client,
+    options: asyncssh.SSHClientConnectionOptions,
+    **through: Any,
+) -> Connection:
+    # One loop turn between two handshakes: their key exchange is pure CPU.
+    await asyncio.sleep(0)
+    limit_s = PERSON_LIMIT_S if client.is_attended else CONNECT_LIMIT_S + LOGIN_LIMIT_S
+    async with asyncio.timeout(limit_s):
+        return await asyncssh.connect(
+            settings.hostname,
+            settings.port,
+            client_factory=lambda: client,
+            options=options,
+            **through,
+        )
 
 
 def _problem(
