@@ -5,7 +5,9 @@ The root goes to the end of sys.path: what is tested must be the installed packa
 
 from __future__ import annotations
 
+import os
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -17,6 +19,26 @@ if _ROOT not in sys.path:
 from tests.fake_driver.fixtures import fake_driver  # noqa: E402
 
 __all__ = ["fake_driver"]
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Refuse to test the checkout where the installed package was promised."""
+    if os.environ.get("GPUDASH_EXPECT_INSTALLED") != "1":
+        return
+    import gpudash
+
+    if "site-packages" not in Path(gpudash.__file__).parts:
+        raise pytest.UsageError(f"gpudash is {gpudash.__file__}, not the installed package")
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _own_folders(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """Keep the user's folders out of every test, and tests out of the user's folders."""
+    home = tmp_path_factory.mktemp("folders")
+    with pytest.MonkeyPatch.context() as patch:
+        for name in ("CACHE", "CONFIG", "STATE"):
+            patch.setenv(f"XDG_{name}_HOME", str(home / name.lower()))
+        yield
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:

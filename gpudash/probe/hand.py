@@ -10,6 +10,7 @@ MAX_ANSWER = 48 * 1024
 MAX_ARGV = 600
 MAX_UP_ARGV = 300
 MAX_UP = 24
+PID_LENGTH = 9  # of one in a list, at most
 PID_MAX = 4194304  # of a 64-bit kernel; os.kill refuses what does not fit into 32 bits
 
 
@@ -105,22 +106,24 @@ def answer_process(command, wire):
         return
     rows = []
     gone = []
-    row_bytes = gone_bytes = 0
+    size = 0
     for pid in pids:
         row = process(pid)
         if row is None:
             if is_gone(pid):
                 gone.append(pid)
-                gone_bytes += len(str(pid)) + 2
             continue
         row = with_ancestors(row)
         length = len(json.dumps(row))
-        if rows and row_bytes + gone_bytes + length > MAX_ANSWER:
+        if rows and size + length + PID_LENGTH * len(gone) > MAX_ANSWER:
             wire.ack(command, processes=rows, gone=[], more=True)
             rows = []
-            row_bytes = 0
+            size = 0
         rows.append(row)
-        row_bytes += length
+        size += length
+    if rows and size + PID_LENGTH * len(gone) > MAX_ANSWER:
+        wire.ack(command, processes=rows, gone=[], more=True)
+        rows = []
     wire.ack(command, processes=rows, gone=gone)
 
 

@@ -7,13 +7,13 @@ again. Nobody is repainted from here: a change is only marked, readers look when
 from __future__ import annotations
 
 import asyncio
+import functools
 import logging
 import random
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from gpudash.core.events import (
-    Ack,
     Event,
     Fault,
     Hello,
@@ -23,11 +23,11 @@ from gpudash.core.events import (
     LinkStale,
     Sample,
 )
-from gpudash.core.families import listed_pids, pids_are_local
 from gpudash.core.fleet import apply, has_rebooted, new_fleet
 from gpudash.core.history import History
-from gpudash.core.model import Fleet, Host, Link
+from gpudash.core.model import Fleet, Host, Link, Problem
 from gpudash.services.clock import Clock
+from gpudash.services.inquiry import Inquiry
 from gpudash.services.trace import Pacer, remember
 from gpudash.sources.base import HostSource, SourceError, Stream
 
@@ -42,9 +42,6 @@ RETRY_S = (1.0, 2.0, 5.0, 10.0, 20.0, 30.0, 60.0)
 GOOD_STREAM_S = 30.0
 RELEASE_S = 10.0
 """A pause of so long releases the driver: an open handle blocks resets and upgrades."""
-PROCESS_REFRESH_S = 20.0
-"""Listed processes are asked about again: the same pid may be another process by then."""
-PROCESS_RETRY_S = 2.0
 
 
 @dataclass(slots=True)
@@ -52,15 +49,13 @@ class _Watch:
     """What the monitor keeps of one host beside its value."""
 
     source: HostSource
+    inquiry: Inquiry
     task: asyncio.Task[None] | None = None
     sampler: Stream | None = None
-    hand: Stream | None = None
-    hand_task: asyncio.Task[None] | None = None
-    asked: frozenset[int] = frozenset()
-    asked_s: float = 0.0
-    next_id: int = 1
     wake: asyncio.Event = field(default_factory=asyncio.Event)
     paused_s: float | None = None
+    missed_hello: bool = False
+    """A greeting came while the values stood still: they fit no more to what comes."""
     pacer: Pacer = field(default_factory=Pacer)
 
 
@@ -81,7 +76,12 @@ class FleetMonitor:
         self._interval_s = interval_s
         self._jitter = jitter
         self._listener = listener
-        self._watches = {source.name: _Watch(source) for source in sources}
+        self._watches = {
+            source.name: _Watch(
+                source, Inquiry(source, clock, functools.partial(self._apply, source.name))
+            )
+            for source in sources
+        }
         self.fleet: Fleet = new_fleet(tuple(self._watches), clock.now())
         self.history = History()
         self.version = 0
@@ -123,7 +123,7 @@ class FleetMonitor:
         watch = self._watches[name]
         if watch.paused_s is not None:
             watch.paused_s = None
-            if watch.sampler is None:
+            if watch.sampler is None or watch.missed_hello:
                 watch.wake.set()
 
     def paused_for(self, name: str) -> float | None:
@@ -164,7 +164,7 @@ class FleetMonitor:
                     continue
                 began_s = self._clock.now()
                 await self._attempt(name, watch)
-                if self._clock.now() - began_s > GOOD_STREAM_S:
+                if self._was_good(name, began_s):
                     failures = 0
                 if watch.wake.is_set() or watch.paused_s is not None:
                     failures = 0
@@ -173,6 +173,11 @@ class FleetMonitor:
                 failures += 1
         finally:
             await self._close(watch)
+
+    def _was_good(self, name: str, began_s: float) -> bool:
+        """Tell whether an attempt gave readings for some time; hanging on for long is none."""
+        received_s = self.fleet.host(name).received_s
+        return received_s is not None and received_s - began_s > GOOD_STREAM_S
 
     async def _rest(self, watch: _Watch, failures: int) -> None:
         step = RETRY_S[min(failures, len(RETRY_S) - 1)]
@@ -185,6 +190,7 @@ class FleetMonitor:
     async def _attempt(self, name: str, watch: _Watch) -> None:
         """Run one sampler until it ends, hangs for good, or the user wants otherwise."""
         self._apply(name, LinkConnecting())
+        watch.missed_hello = False
         try:
             watch.sampler = await watch.source.open_sampler(self._interval_s)
             await self._follow(name, watch, watch.sampler)
@@ -192,6 +198,10 @@ class FleetMonitor:
             # A fatal fault was more precise than the end of the stream after it.
             if self.fleet.host(name).link is not Link.DOWN:
                 self._apply(name, LinkDown(problem=error.problem))
+        except Exception as error:
+            # A host that is not watched any more must not look as if it were.
+            log.exception("[%s] the watch failed", name)
+            self._apply(name, LinkDown(problem=_bug(error)))
         finally:
             await self._close(watch)
 
@@ -213,6 +223,8 @@ class FleetMonitor:
                         self._take(name, watch, event)
                     hung_since = None
                 elif watch.paused_s is None and not watch.wake.is_set():
+                    if self.fleet.host(name).link is Link.CONNECTING:
+                        raise SourceError(_SILENT)
                     self._apply(name, LinkStale())
                     hung_since = hung_since or self._clock.now()
                     if self._clock.now() - hung_since > HUNG_PATIENCE_S:
@@ -235,68 +247,35 @@ class FleetMonitor:
 
     def _take(self, name: str, watch: _Watch, event: Event) -> None:
         if watch.paused_s is not None and not isinstance(event, Fault):
+            watch.missed_hello |= isinstance(event, Hello)
             return
         if isinstance(event, Fault) and not event.is_fatal:
             log.warning("[%s] %s: code %s, hung %s", name, event.call, event.code, event.hung_s)
         self._apply(name, event)
         if isinstance(event, Sample):
-            self._ask_who(name, watch)
+            watch.inquiry.consider(self.fleet.host(name))
 
     async def _close(self, watch: _Watch) -> None:
         sampler, watch.sampler = watch.sampler, None
-        hand_task, watch.hand_task = watch.hand_task, None
-        if hand_task is not None:
-            hand_task.cancel()
-            await asyncio.gather(hand_task, return_exceptions=True)
-        watch.asked = frozenset()
+        await watch.inquiry.close()
         if sampler is not None:
             await sampler.close()
 
-    # -- who holds the memory --------------------------------------------------------------
 
-    def _ask_who(self, name: str, watch: _Watch) -> None:
-        """Ask the hand about listed pids that are new, or were asked about long ago."""
-        host = self.fleet.host(name)
-        pids = listed_pids(host)
-        if not pids or not pids_are_local(host):
-            return
-        now = self._clock.now()
-        waited_s = now - watch.asked_s
-        is_new = not pids <= watch.asked
-        is_open = self._unknown(host, pids) and waited_s > PROCESS_RETRY_S
-        if not (is_new or is_open or waited_s > PROCESS_REFRESH_S):
-            return
-        watch.asked, watch.asked_s = pids, now
-        if watch.hand_task is None or watch.hand_task.done():
-            watch.hand_task = asyncio.create_task(self._hand(name, watch), name=f"hand {name}")
-        elif watch.hand is not None:
-            self._send_question(watch)
+_SILENT = Problem(
+    title="no answer",
+    sentence="The probe started and said nothing.",
+    advice="Often a driver fault: look for Xid lines in the kernel log (dmesg).",
+)
 
-    @staticmethod
-    def _unknown(host: Host, pids: frozenset[int]) -> frozenset[int]:
-        return pids - {info.pid for info in host.processes} - host.gone_pids
 
-    def _send_question(self, watch: _Watch) -> None:
-        if watch.hand is not None:
-            watch.next_id += 1
-            watch.hand.send(watch.next_id, "process", {"pids": sorted(watch.asked)})
-
-    async def _hand(self, name: str, watch: _Watch) -> None:
-        """Keep one hand and pass on its answers; it is started again at the next need."""
-        hand: Stream | None = None
-        try:
-            hand = watch.hand = await watch.source.open_hand()
-            self._send_question(watch)
-            while True:
-                for event in await hand.read():
-                    if isinstance(event, Ack):
-                        self._apply(name, event)
-        except SourceError as error:
-            log.warning("[%s] the hand ended: %s %s", name, error, error.problem.detail)
-        finally:
-            watch.hand = None
-            if hand is not None:
-                await hand.close()
+def _bug(error: Exception) -> Problem:
+    return Problem(
+        title="not watched",
+        sentence="What this host said could not be worked on: this is a bug in gpudash.",
+        advice="gpudash tries again; please report it with what e shows.",
+        detail=repr(error)[:2000],
+    )
 
 
 def _rebooted(before: Host, after: Host) -> bool:

@@ -13,7 +13,7 @@ from gpudash.sources import shipping
 from gpudash.sources.base import SourceError, Stream
 from gpudash.sources.handover import EarlySampler
 from gpudash.sources.oneshot import ended_problem, new_token, python_argv
-from gpudash.sources.process import Child
+from gpudash.sources.process import Child, abandoned
 
 _REAP_STEP_S = 0.02
 _REAP_STEPS = 25
@@ -77,7 +77,7 @@ class ChildStream:
 
     def send(self, command_id: int, do: str, arguments: Mapping[str, object]) -> None:
         """Send one command."""
-        self._child.write(encode_command(command_id, do, **arguments))
+        self._child.offer(encode_command(command_id, do, **arguments))
 
     async def close(self) -> None:
         """End the program: its stdin, then SIGKILL; what hangs in the driver is left behind."""
@@ -93,6 +93,13 @@ class ChildStream:
             await asyncio.sleep(_REAP_STEP_S)
         self._child.close_pipes()
         self._wake.set()
+
+
+_HANGS = Problem(
+    title="driver hangs",
+    sentence="An earlier probe hangs in the driver and can't be ended; no other is started.",
+    advice="Look for Xid lines in the kernel log (dmesg). gpudash goes on when that one ends.",
+)
 
 
 class LocalSource:
@@ -113,6 +120,8 @@ class LocalSource:
         early, self._early = self._early, None
         if early is not None:
             return ChildStream(early.child, early.decoder, early.events)
+        if abandoned():
+            raise SourceError(_HANGS)
         return self._open(shipping.sampler_payload, {"interval": interval_s})
 
     async def open_hand(self) -> Stream:

@@ -86,7 +86,12 @@ def ended_problem(status: int | None, errors: str) -> Problem:
     from gpudash.core.model import Problem
     from gpudash.core.wire import ending
 
-    title, sentence, advice = ending(status if status is not None else 255)
+    if status is None:
+        title = "probe silent"
+        sentence = "The probe gave up its output and did not end."
+        advice = "Often a driver fault: look for Xid lines in the kernel log (dmesg)."
+    else:
+        title, sentence, advice = ending(status)
     return Problem(title=title, sentence=sentence, advice=advice, detail=errors[-2000:])
 
 

@@ -6,6 +6,7 @@ their pid alone and never waited for without a limit: a process in D state does 
 
 from __future__ import annotations
 
+import math
 import os
 import select
 import signal
@@ -13,6 +14,7 @@ import time
 
 STDERR_TAIL = 8192
 READ_SIZE = 65536
+MAX_UNSENT = 65536
 
 
 class Child:
@@ -24,7 +26,8 @@ class Child:
         It gets a process group of its own, so that ctrl-c in the terminal does not reach it: it
         ends when its stdin closes.
         """
-        pipes = [os.pipe() for _ in range(3)]
+        abandoned()
+        pipes = _three_pipes()
         (in_read, self.stdin), (self.stdout, out_write), (self.stderr, err_write) = pipes
         theirs = (in_read, out_write, err_write)
         try:
@@ -47,15 +50,38 @@ class Child:
         os.set_blocking(self.stderr, False)
         self._status: int | None = None
         self._errors = b""
+        self._has_ended_errors = False
+        self._unsent = b""
         self._open = {self.stdin, self.stdout, self.stderr}
 
     def write(self, data: bytes) -> None:
-        """Write to its stdin; one that has gone away ignores it."""
+        """Write to its stdin, waiting as long as it takes; one that has gone away ignores it."""
         try:
             while data:
                 data = data[os.write(self.stdin, data) :]
-        except (BrokenPipeError, OSError):
+        except OSError:
             return
+
+    def offer(self, data: bytes) -> None:
+        """Write to its stdin without waiting: one that does not read misses what does not fit.
+
+        What was written of a message in part goes before the next one.
+        """
+        if self.stdin not in self._open:
+            return
+        if not self._unsent:
+            os.set_blocking(self.stdin, False)
+        elif len(self._unsent) + len(data) > MAX_UNSENT:
+            return
+        data = self._unsent + data
+        try:
+            while data:
+                data = data[os.write(self.stdin, data) :]
+        except BlockingIOError:
+            pass
+        except OSError:
+            data = b""
+        self._unsent = data
 
     def read(self) -> bytes | None:
         """Return what waits on stdout, b"" at its end, None when nothing waits."""
@@ -67,14 +93,25 @@ class Child:
             return b""
 
     def wait_readable(self, timeout_s: float) -> bool:
-        """Wait until stdout has something or ended."""
+        """Wait until stdout has something or ended; what it says on stderr is taken meanwhile."""
+        if self.stdout not in self._open:
+            return False
+        deadline = time.monotonic() + timeout_s
         poll = select.poll()
-        poll.register(self.stdout, select.POLLIN | select.POLLHUP)
-        return bool(poll.poll(max(0, int(timeout_s * 1000))))
+        poll.register(self.stdout, select.POLLIN)
+        if not self._has_ended_errors:
+            poll.register(self.stderr, select.POLLIN)
+        while True:
+            left_ms = math.ceil(max(0.0, deadline - time.monotonic()) * 1000)
+            ready = {fd for fd, _ in poll.poll(left_ms)}
+            if self.stderr in ready and self.drain_errors():
+                poll.unregister(self.stderr)
+            if self.stdout in ready or not ready:
+                return bool(ready)
 
     def drain_errors(self) -> bool:
         """Take what waits on stderr; return True at its end."""
-        if self.stderr not in self._open:
+        if self._has_ended_errors or self.stderr not in self._open:
             return True
         try:
             while data := os.read(self.stderr, READ_SIZE):
@@ -82,7 +119,8 @@ class Child:
         except BlockingIOError:
             return False
         except OSError:
-            return True
+            pass
+        self._has_ended_errors = True
         return True
 
     def errors(self) -> str:
@@ -117,13 +155,17 @@ class Child:
             os.kill(self.pid, signal.SIGKILL)
 
     def close_pipes(self) -> None:
-        """Free the pipes; its last words are kept."""
+        """Free the pipes; its last words are kept. One that still runs is looked after later."""
         self.errors()
         for fd in tuple(self._open):
             self._close(fd)
+        if self.reap() is None and self not in _abandoned:
+            _abandoned.append(self)
 
     def end(self, patience_s: float = 0.5) -> int | None:
         """End it within about two seconds: stdin, then SIGKILL; None where even that failed."""
+        if not self._open:
+            return self.reap()
         self.close_stdin()
         deadline = time.monotonic() + patience_s
         while self.reap() is None and time.monotonic() < deadline:
@@ -137,3 +179,28 @@ class Child:
                 time.sleep(0.01)
         self.close_pipes()
         return self.reap()
+
+
+_abandoned: list[Child] = []
+
+
+def abandoned() -> int:
+    """Return how many children were left behind and still run; those that ended are waited for.
+
+    A process that hangs in the driver can't be ended, not even by SIGKILL.
+    """
+    _abandoned[:] = [child for child in _abandoned if child.reap() is None]
+    return len(_abandoned)
+
+
+def _three_pipes() -> list[tuple[int, int]]:
+    pipes: list[tuple[int, int]] = []
+    try:
+        for _ in range(3):
+            pipes.append(os.pipe())
+    except OSError:
+        for pair in pipes:
+            for fd in pair:
+                os.close(fd)
+        raise
+    return pipes

@@ -87,11 +87,11 @@ def sampler_payload() -> bytes:
     ours = [(name, source_of(name)) for name in SAMPLER_MODULES]
     key = _key(binding, *(text.encode() for _, text in ours), source_of(_BOOTSTRAP).encode())
     path = os.path.join(cache_folder(), f"sampler-{key}.json")
-    cached = read_private(path)
+    cached = _unsealed(read_private(path))
     if cached is not None:
         return cached
     document = _document([("pynvml", cut_or_whole(binding.decode())), *ours], SAMPLER_MODULES[-1])
-    write_private(path, document)
+    write_private(path, _sealed(document))
     return document
 
 
@@ -118,6 +118,16 @@ def with_options(document: bytes, options: bytes) -> bytes:
     whole = document[:-1] + b',"options":' + options + b"}"
     packed = zlib.compress(whole, 6)
     return b"%08d" % len(packed) + packed
+
+
+def _sealed(document: bytes) -> bytes:
+    return b"%08x\n" % zlib.crc32(document) + document
+
+
+def _unsealed(kept: bytes | None) -> bytes | None:
+    """Return the document, or None for one that a full disk or a lost power supply cut off."""
+    document = None if kept is None else kept[9:]
+    return document if document is not None and _sealed(document) == kept else None
 
 
 def _key(*parts: bytes) -> str:
@@ -155,9 +165,12 @@ def write_private(path: str, data: bytes) -> None:
         if hasattr(os, "geteuid") and os.stat(folder).st_uid != os.geteuid():
             return
         fd = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-        with os.fdopen(fd, "wb") as file:
-            file.write(data)
-        os.replace(temporary, path)
+        try:
+            with os.fdopen(fd, "wb") as file:
+                file.write(data)
+            os.replace(temporary, path)
+        except OSError:
+            os.unlink(temporary)
     except OSError:
         return
 
@@ -166,7 +179,7 @@ def cut_or_whole(binding: str) -> str:
     """Return the cut binding, or the whole text where it can't be cut."""
     try:
         return cut_binding(binding, BINDING_FUNCTIONS)
-    except (SyntaxError, KeyError):
+    except (SyntaxError, ValueError, KeyError, RecursionError):
         return binding
 
 

@@ -133,6 +133,9 @@ class Runner:
         It is carried to its end even when the caller is cancelled.
         """
         if child.returncode is not None:
+            # Its pipes are seen to close, else their transports outlive the loop.
+            with contextlib.suppress(TimeoutError):
+                await asyncio.wait_for(_drained(child), _GRACE_S)
             return
         task = asyncio.create_task(self._end(child))
         self._endings.add(task)
@@ -155,10 +158,10 @@ class Runner:
 
 
 async def _drained(child: asyncio.subprocess.Process) -> None:
-    """Wait for a child's end; its pipe is read, else it may never be seen to close."""
-    if child.stdout is not None:
+    """Wait for a child's end; its pipes are read, else they may never be seen to close."""
+    for pipe in (child.stdout, child.stderr):
         with contextlib.suppress(ValueError, RuntimeError):
-            while await child.stdout.read(MAX_LINE_BYTES):
+            while pipe is not None and await pipe.read(MAX_LINE_BYTES):
                 pass
     await child.wait()
 

@@ -6,6 +6,7 @@ draw them at once; Textual then paints the same screen.
 
 from __future__ import annotations
 
+import gc
 import os
 import sys
 from collections.abc import Callable
@@ -113,5 +114,7 @@ def show(
     app = GpudashApp(
         monitor, clock, Scene(clock, glyphs=glyphs, density=density), themes, demo=demo
     )
+    # Modules stay for good: a full collection that walks over them costs a tenth of the CPU time.
+    gc.freeze()
     app.run()
     return app.return_code or 0

@@ -1,0 +1,91 @@
+"""Finds out who holds a host's memory: asks its hand about the pids that the driver lists.
+
+A pid is asked about once when it is new, again soon while it has no answer, and again after some
+time, for the same number may be another process by then. The hand starts at the first need.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable
+
+from gpudash.core.events import Ack
+from gpudash.core.families import listed_pids, pids_are_local
+from gpudash.core.model import Host
+from gpudash.services.clock import Clock
+from gpudash.sources.base import HostSource, SourceError, Stream
+
+log = logging.getLogger(__name__)
+
+REFRESH_S = 20.0
+RETRY_S = 2.0
+
+
+class Inquiry:
+    """The questions about one host's processes."""
+
+    def __init__(self, source: HostSource, clock: Clock, tell: Callable[[Ack], None]) -> None:
+        """Ask nothing yet; `tell` gets each answer."""
+        self._source = source
+        self._clock = clock
+        self._tell = tell
+        self._hand: Stream | None = None
+        self._task: asyncio.Task[None] | None = None
+        self._asked: frozenset[int] = frozenset()
+        self._asked_s = 0.0
+        self._last_id = 0
+
+    def consider(self, host: Host) -> None:
+        """Ask about listed pids that are new, have no answer, or were asked about long ago."""
+        pids = listed_pids(host)
+        if not pids or not pids_are_local(host):
+            return
+        now = self._clock.now()
+        waited_s = now - self._asked_s
+        is_new = not pids <= self._asked
+        is_open = bool(_unanswered(host, pids)) and waited_s > RETRY_S
+        if not (is_new or is_open or waited_s > REFRESH_S):
+            return
+        self._asked, self._asked_s = pids, now
+        if self._task is None or self._task.done():
+            self._task = asyncio.create_task(self._keep_hand(), name=f"hand {self._source.name}")
+        else:
+            self._ask()
+
+    def _ask(self) -> None:
+        if self._hand is not None:
+            self._last_id += 1
+            self._hand.send(self._last_id, "process", {"pids": sorted(self._asked)})
+
+    async def _keep_hand(self) -> None:
+        """Keep one hand and pass on its answers; it is started again at the next need."""
+        hand: Stream | None = None
+        try:
+            hand = self._hand = await self._source.open_hand()
+            self._ask()
+            while True:
+                for event in await hand.read():
+                    if isinstance(event, Ack):
+                        self._tell(event)
+        except SourceError as error:
+            detail = error.problem.detail
+            log.warning("[%s] the hand ended: %s %s", self._source.name, error, detail)
+        except Exception:
+            log.exception("[%s] the hand's answers could not be taken", self._source.name)
+        finally:
+            self._hand = None
+            if hand is not None:
+                await hand.close()
+
+    async def close(self) -> None:
+        """End the hand; what was asked is forgotten."""
+        task, self._task = self._task, None
+        self._asked = frozenset()
+        if task is not None:
+            task.cancel()
+            await asyncio.gather(task, return_exceptions=True)
+
+
+def _unanswered(host: Host, pids: frozenset[int]) -> frozenset[int]:
+    return pids - {info.pid for info in host.processes} - host.gone_pids
