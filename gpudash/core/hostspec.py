@@ -16,6 +16,8 @@ from gpudash.core.errors import UsageError
 LOCAL = "local"
 MAX_NAME = 253
 """Characters in a host name (RFC 1035)."""
+MAX_SHOWN = 80
+"""Characters of typed text in a sentence."""
 _NAME_MARKS = frozenset("._-+")
 _USER_MARKS = frozenset("._-+@")
 _PORT = re.compile(r"[0-9]{1,5}")
@@ -106,10 +108,10 @@ def refuse(word: str, why: str, hint: str = "") -> NoReturn:
 
 def shown(text: str) -> str:
     """Return typed text fit for a sentence: one line, nothing invisible, at most 80 characters."""
-    from gpudash.core.names import clean_text
-
-    kept = clean_text(text, 80)
-    return kept if len(text) <= 80 else kept + "…"
+    kept = "".join(
+        char if char.isprintable() else " " * char.isspace() for char in text[:MAX_SHOWN]
+    ).strip()
+    return kept if len(text) <= MAX_SHOWN else kept + "…"
 
 
 def _split_place(place: str, word: str) -> tuple[str, str | None]:
