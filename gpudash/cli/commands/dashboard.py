@@ -54,17 +54,19 @@ def _parse(words: list[str]) -> argparse.Namespace:
 
 def add_looks(parser: argparse.ArgumentParser) -> None:
     """Add the flags that the dashboard and the demo share."""
-    parser.add_argument("--interval", default="1s", metavar="D", help="100ms to 1h (default 1s)")
+    parser.add_argument("--interval", metavar="D", help="100ms to 1h (default 1s)")
     parser.add_argument("--theme", metavar="NAME", help="default gpudash-dark; t changes it")
     parser.add_argument("--density", metavar="WHAT", help="card, line or cell; default: what fits")
     parser.add_argument("--ascii", action="store_true", help="draw with ASCII only")
 
 
 def finish_looks(plan: argparse.Namespace) -> None:
-    """Check and convert these flags. Raises UsageError."""
+    """Check and convert these flags; the configuration says the rest. Raises UsageError."""
     from gpudash.cli import arguments
+    from gpudash.cli.settings import configured
     from gpudash.ui.paint.view import Density
 
+    configured(plan)
     plan.interval_s = arguments.interval(plan.interval)
     if plan.density is not None:
         plan.density = Density(arguments.choose(plan.density, DENSITIES, "density"))
