@@ -93,3 +93,12 @@ def local_hosts(words: list[str]) -> tuple[str, ...]:
 def is_terminal() -> bool:
     """Tell whether stdout is a terminal."""
     return sys.stdout.isatty()
+
+
+def require_terminal() -> None:
+    """Raise UsageError where there is no terminal to draw on."""
+    if not (sys.stdin.isatty() and sys.stdout.isatty() and sys.stderr.isatty()):
+        raise UsageError(
+            "the dashboard needs a terminal",
+            hint="For scripts: gpudash check, or gpudash stream",
+        )

@@ -1,28 +1,53 @@
-"""Where the configuration is, by platformdirs."""
+"""Where gpudash keeps what it writes here, and where its configuration is, by platformdirs.
+
+Nothing is written on hosts.
+"""
 
 from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Mapping
+
+TYPE_CHECKING = False  # as in sources/oneshot.py
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
 SITE_FILE = "/etc/gpudash/config.toml"
 """The rules of the machine's owner, which nothing loosens."""
 
 
-def config_folder(env: Mapping[str, str]) -> str:
-    """Return the user's folder: themes and `config.toml`.
+def cache_folder() -> str:
+    """Return the folder for what can be made anew."""
+    return _folder("XDG_CACHE_HOME", ".cache") or _asked("user_cache_dir")
 
-    On Linux this is what platformdirs answers, without its import of 20 ms.
-    """
-    if sys.platform == "linux":
-        base = env.get("XDG_CONFIG_HOME", "").strip()
-        return os.path.join(base or os.path.expanduser("~/.config"), "gpudash")
-    from platformdirs import user_config_dir
 
-    return user_config_dir("gpudash", appauthor=False)
+def state_folder() -> str:
+    """Return the folder for logs and other traces of what was done."""
+    return _folder("XDG_STATE_HOME", os.path.join(".local", "state")) or _asked("user_state_dir")
+
+
+def config_folder() -> str:
+    """Return the folder of what the user wrote: `config.toml`, later themes."""
+    return _folder("XDG_CONFIG_HOME", ".config") or _asked("user_config_dir")
 
 
 def user_file(env: Mapping[str, str]) -> str:
-    """Return the path of the user's configuration file."""
-    return env.get("GPUDASH_CONFIG") or os.path.join(config_folder(env), "config.toml")
+    """Return the path of the user's configuration file; GPUDASH_CONFIG names another."""
+    return env.get("GPUDASH_CONFIG") or os.path.join(config_folder(), "config.toml")
+
+
+def _folder(variable: str, below_home: str) -> str | None:
+    """Return what platformdirs answers on Linux, without its import of 10 ms.
+
+    `check` is measured against a bare one-shot.
+    """
+    if sys.platform != "linux":
+        return None
+    base = os.environ.get(variable, "").strip()
+    return os.path.join(base or os.path.expanduser(os.path.join("~", below_home)), "gpudash")
+
+
+def _asked(name: str) -> str:
+    import platformdirs
+
+    return str(getattr(platformdirs, name)("gpudash", appauthor=False))

@@ -32,13 +32,15 @@ class Series(IntEnum):
 class Ring:
     """One quantity over time; positions are whole seconds of the viewer's clock."""
 
-    __slots__ = ("_coarse_max", "_coarse_min", "_fine", "_newest_s")
+    __slots__ = ("_coarse_max", "_coarse_min", "_columns", "_fine", "_newest_s")
 
     def __init__(self) -> None:
         self._fine = array("H", [GAP]) * FINE
         self._coarse_min = array("H", [GAP]) * COARSE
         self._coarse_max = array("H", [GAP]) * COARSE
         self._newest_s: int | None = None
+        self._columns: dict[tuple[int, int], tuple[int, tuple[int | None, ...]]] = {}
+        """By count and width: where the columns asked for last end, and what they were."""
 
     def put(self, at_s: int, value: int | None) -> None:
         """Store a value for a second; of several in one second the largest stays.
@@ -93,16 +95,32 @@ class Ring:
     def columns(self, now_s: int, count: int, width_s: int = 1) -> tuple[int | None, ...]:
         """Return the maxima of the last `count` spans of `width_s` seconds, oldest first.
 
-        Spans begin at whole multiples of their width, so only the newest one still changes.
+        Spans begin at whole multiples of their width, so only the newest ones still change: charts
+        ask at every tick, and what they were told before is kept.
         """
         end = now_s // width_s * width_s + width_s
+        if width_s == 1:
+            return self._spans(end, count, 1)
+        kept_end, kept = self._columns.get((count, width_s), (0, ()))
+        moved = (end - kept_end) // width_s
+        # A tick may be counted for the second before the one that was asked about: one span more.
+        if kept and 0 <= moved <= count - 2:
+            found = kept[moved : count - 2] + self._spans(end, moved + 2, width_s)
+        else:
+            found = self._spans(end, count, width_s)
+        self._columns[count, width_s] = (end, found)
+        return found
+
+    def _spans(self, end: int, count: int, width_s: int) -> tuple[int | None, ...]:
         first = end - count * width_s
         values = self.fine(end - 1, min(end - first, FINE))
         values[:0] = [None] * (end - first - len(values))
         if width_s == 1:
             return tuple(values)
-        spans = (values[at : at + width_s] for at in range(0, len(values), width_s))
-        return tuple(max((v for v in span if v is not None), default=None) for span in spans)
+        # A gap below every reading: then one plain `max` a span will do.
+        plain = [-1 if value is None else value for value in values]
+        tops = (max(plain[at : at + width_s]) for at in range(0, len(plain), width_s))
+        return tuple(None if top < 0 else top for top in tops)
 
     def coarse(self, now_s: int, steps: int) -> Iterator[tuple[int, int] | None]:
         """Yield (minimum, maximum) of the last `steps` spans of 10 s, oldest first."""

@@ -119,6 +119,7 @@ class LocalSource:
         """Start the sampler. Raises SourceError."""
         early, self._early = self._early, None
         if early is not None:
+            early.is_taken_over = True
             return ChildStream(early.child, early.decoder, early.events)
         if abandoned():
             raise SourceError(_HANGS)

@@ -13,62 +13,40 @@ class Action(NamedTuple):
     keys: str
     """Textual's names, the first one is shown."""
     shown: str
-    """The key as written on the screen."""
+    """The keys as written on the screen; the footer shows the first."""
     label: str
     """One or two words for the footer."""
     help: str
     """One sentence."""
     action: str
-    """Name of the action method."""
-    is_in_footer: bool = True
+    """Name of the app's action method."""
+    is_in_footer: bool = False
+
+    @property
+    def key(self) -> str:
+        """Return the first key as written on the screen."""
+        return self.shown.split()[0]
 
 
 ACTIONS = (
+    Action("cursor.up", "up,k", "↑ k", "up", "Move to the GPU above.", "cursor_move(-1)"),
+    Action("cursor.down", "down,j", "↓ j", "down", "Move to the GPU below.", "cursor_move(1)"),
     Action(
-        "cursor.up",
-        "up,k",
-        "↑",
-        "up",
-        "Move to the GPU above.",
-        "cursor_move(-1)",
-        is_in_footer=False,
+        "cursor.page_up", "pageup", "pgup", "page up", "Move up by eight rows.", "cursor_move(-8)"
     ),
     Action(
-        "cursor.down",
-        "down,j",
-        "↓",
-        "down",
-        "Move to the GPU below.",
-        "cursor_move(1)",
-        is_in_footer=False,
+        "cursor.page_down",
+        "pagedown",
+        "pgdn",
+        "page down",
+        "Move down by eight rows.",
+        "cursor_move(8)",
     ),
     Action(
-        "cursor.first",
-        "home,g",
-        "home",
-        "first",
-        "Move to the first GPU.",
-        "cursor_move(-9999)",
-        is_in_footer=False,
+        "cursor.first", "home,g", "home g", "first", "Move to the first GPU.", "cursor_move(-9999)"
     ),
-    Action(
-        "cursor.last",
-        "end,G",
-        "end",
-        "last",
-        "Move to the last GPU.",
-        "cursor_move(9999)",
-        is_in_footer=False,
-    ),
-    Action(
-        "host.next",
-        "tab",
-        "tab",
-        "next host",
-        "Move to the next host.",
-        "host_move(1)",
-        is_in_footer=False,
-    ),
+    Action("cursor.last", "end,G", "end G", "last", "Move to the last GPU.", "cursor_move(9999)"),
+    Action("host.next", "tab", "tab", "next host", "Move to the next host.", "host_move(1)"),
     Action(
         "host.previous",
         "shift+tab",
@@ -76,17 +54,17 @@ ACTIONS = (
         "previous host",
         "Move to the host before.",
         "host_move(-1)",
-        is_in_footer=False,
     ),
     Action(
         "view.density",
         "d",
         "d",
         "density",
-        "Cards, lines, or whatever fits.",
+        "Cards, lines or one row a host; the fourth press goes back to what fits by itself.",
         "density",
+        True,
     ),
-    Action("view.theme", "t", "t", "theme", "The next theme.", "next_theme"),
+    Action("view.theme", "t", "t", "theme", "The next theme.", "next_theme", True),
     Action(
         "host.pause",
         "p",
@@ -94,22 +72,27 @@ ACTIONS = (
         "pause",
         "Let this host's values stand still; after 10 s the driver is released. Again: go on.",
         "pause",
+        True,
     ),
-    Action("host.reconnect", "r", "r", "reconnect", "Try this host again now.", "reconnect"),
-    Action("errors.open", "e", "e", "errors", "All that went wrong, in full.", "errors"),
-    Action("app.help", "question_mark", "?", "help", "This page.", "help"),
-    Action("app.quit", "q,ctrl+c", "q", "quit", "Leave gpudash.", "quit"),
+    Action("host.reconnect", "r", "r", "reconnect", "Try this host again now.", "reconnect", True),
+    Action("errors.open", "e", "e", "errors", "All that went wrong, in full.", "errors", True),
+    Action("app.help", "question_mark", "?", "help", "This page.", "help", True),
+    Action("app.quit", "q", "q ctrl+c", "quit", "Leave gpudash.", "quit", True),
 )
 
 
-def action(action_id: str) -> Action:
-    """Return an action by its id. Raises KeyError."""
-    for entry in ACTIONS:
-        if entry.id == action_id:
-            return entry
-    raise KeyError(action_id)
+def footer_keys(*, is_paused: bool = False) -> tuple[tuple[str, str], ...]:
+    """Return (key, label) of the dashboard's footer, ordered by use.
+
+    `is_paused`: the host under the cursor is, and its key lets it go on.
+    """
+    return tuple(
+        (entry.key, "go on" if is_paused and entry.id == "host.pause" else entry.label)
+        for entry in ACTIONS
+        if entry.is_in_footer
+    )
 
 
-def footer_keys() -> tuple[tuple[str, str], ...]:
-    """Return (key, label) of the dashboard's footer, ordered by use."""
-    return tuple((entry.shown, entry.label) for entry in ACTIONS if entry.is_in_footer)
+def action_of(key: str) -> str | None:
+    """Return the action of a key as it is written on the screen."""
+    return next((entry.action for entry in ACTIONS if key in entry.shown.split()), None)

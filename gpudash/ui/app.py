@@ -2,17 +2,24 @@
 
 from __future__ import annotations
 
+import asyncio
+import gc
+import signal
+import sys
 from collections.abc import Callable, Sequence
 from typing import ClassVar
 
 from textual import events
 from textual.app import App
 from textual.binding import Binding, BindingType
+from textual.driver import Driver
 
 from gpudash.services.clock import Clock
 from gpudash.services.monitor import FleetMonitor
-from gpudash.ui.actions import ACTIONS
+from gpudash.ui.actions import action_of
+from gpudash.ui.paint.ansi import Depth
 from gpudash.ui.paint.frame import is_nothing_to_watch
+from gpudash.ui.paint.view import Density
 from gpudash.ui.scene import Scene
 from gpudash.ui.screens.dashboard import DashboardScreen
 from gpudash.ui.screens.errors import ErrorsScreen
@@ -20,8 +27,8 @@ from gpudash.ui.screens.help import HelpScreen
 from gpudash.ui.strips import Ink
 from gpudash.ui.theme import Theme
 from gpudash.ui.theming import textual_theme
-from gpudash.ui.widgets.hostpane import HostPane
 from gpudash.ui.widgets.keyed import KeyedRows
+from gpudash.ui.widgets.pointed import GpuPointed
 
 TICK_S = 0.25
 """Arriving samples only mark hosts; this often the screen looks whether any did."""
@@ -36,8 +43,8 @@ class GpudashApp(App[None]):
     TITLE = "gpudash"
     ENABLE_COMMAND_PALETTE = False
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding(one.keys, one.action, one.label, id=one.id, tooltip=one.help, priority=False)
-        for one in ACTIONS
+        # On every screen and before any widget: nothing may keep the user here.
+        Binding("ctrl+c", "quit", "quit", show=False, priority=True)
     ]
 
     def __init__(
@@ -47,10 +54,13 @@ class GpudashApp(App[None]):
         scene: Scene,
         themes: Sequence[Theme],
         *,
+        depth: Depth = Depth.TRUE,
         demo: Callable[[], FleetMonitor] | None = None,
+        driver_class: type[Driver] | None = None,
     ) -> None:
         """`themes`: the first is shown. `demo` makes the fleet that the first screen opens."""
-        super().__init__()
+        # Rows come in the colours that the terminal has: no filter needs to look at them again.
+        super().__init__(ansi_color=True, driver_class=driver_class)
         self._monitor = monitor
         self._clock = clock
         self._scene = scene
@@ -58,10 +68,13 @@ class GpudashApp(App[None]):
         self._make_demo = demo
         self._seen = -1
         self._painted_s = float("-inf")
-        self._dashboard = DashboardScreen(Ink(self._themes[0]))
+        self._waiting: asyncio.TimerHandle | None = None
+        self._ink = Ink(self._themes[0], depth)
+        self._dashboard = DashboardScreen(self._ink, self.repaint)
         for theme in self._themes:
-            self.register_theme(textual_theme(theme))
+            self.register_theme(textual_theme(theme, depth))
         self.theme = self._themes[0].name
+        self.animation_level = "none"
 
     def get_default_screen(self) -> DashboardScreen:
         """Return the dashboard: it is what the app begins with."""
@@ -69,38 +82,62 @@ class GpudashApp(App[None]):
 
     def on_mount(self) -> None:
         """Paint first, connect after."""
-        self.set_interval(TICK_S, self._tick)
+        self._heed_signals()
+        self._wait()
         self.call_after_refresh(self._begin)
 
     def _begin(self) -> None:
-        self.repaint()
+        # All that is here stays: the collector need not walk over it again. What comes later are
+        # values without cycles, so it need not look for them every 700.
+        gc.freeze()
+        gc.set_threshold(20_000, 20, 50)
         self._monitor.start()
+
+    def _heed_signals(self) -> None:
+        """Leave in order when asked to from outside: the terminal is restored, probes end."""
+        if self.is_headless or sys.platform == "win32":
+            return
+        loop = asyncio.get_running_loop()
+        for number in (signal.SIGTERM, signal.SIGHUP):
+            loop.add_signal_handler(number, self._leave_by, number)
+
+    def _leave_by(self, number: signal.Signals) -> None:
+        self.exit(return_code=128 + number)
 
     async def on_unmount(self) -> None:
         """Leave no probe behind."""
+        if self._waiting is not None:
+            self._waiting.cancel()
         await self._monitor.stop()
 
     def on_resize(self, _event: events.Resize) -> None:
-        """Divide the screen anew."""
-        self.call_after_refresh(self.repaint)
+        """Divide the screen anew; the first size comes before there is a screen."""
+        if self._dashboard.is_mounted:
+            self.repaint()
+
+    def _wait(self) -> None:
+        # A bare call of the loop: Textual's own timer costs ten times as much, 4 times a second.
+        self._waiting = asyncio.get_running_loop().call_later(TICK_S, self._tick)
 
     def _tick(self) -> None:
+        self._wait()
         is_due = self._clock.now() - self._painted_s >= REPAINT_S
         if self._monitor.version != self._seen or is_due:
             self.repaint()
 
     def repaint(self) -> None:
-        """Show what is known now."""
+        """Show what is known now, under a dialog too: what is old must look old."""
         self._seen = self._monitor.version
         self._painted_s = self._clock.now()
-        self._dashboard.show(self._scene.view(self._monitor))
+        self._dashboard.show(self._scene.view(self._monitor), self.size, self._scene.ledger)
         self._scene.stands(self._dashboard.word)
 
     # -- actions -----------------------------------------------------------------------------
 
     def action_cursor_move(self, step: int) -> None:
-        """Move the cursor by GPUs."""
-        self._scene.move(self._monitor.fleet, step)
+        """Move the cursor by GPUs; by hosts where each is one row."""
+        by_host = self._dashboard.shown_density is Density.CELL
+        self._scene.move(self._monitor.fleet, step, by_host=by_host)
         self._show_cursor()
 
     def action_host_move(self, step: int) -> None:
@@ -118,7 +155,7 @@ class GpudashApp(App[None]):
             self.run_worker(self._open_demo(), exclusive=True)
             return
         self._scene.next_density(self._dashboard.shown_density)
-        self.repaint()
+        self._show_cursor()
 
     async def _open_demo(self) -> None:
         if self._make_demo is None:
@@ -133,8 +170,9 @@ class GpudashApp(App[None]):
         names = [theme.name for theme in self._themes]
         theme = self._themes[(names.index(self.theme) + 1) % len(names)]
         self.theme = theme.name
-        self._dashboard.set_ink(Ink(theme))
-        self.notify(theme.name, timeout=1.5)
+        self._ink = Ink(theme, self._ink.depth)
+        self._dashboard.set_ink(self._ink)
+        self.notify(theme.name, timeout=1.5, markup=False)
 
     def action_pause(self) -> None:
         """Pause the host under the cursor, or go on with it."""
@@ -158,19 +196,17 @@ class GpudashApp(App[None]):
 
     def action_help(self) -> None:
         """Show all keys."""
-        self.push_screen(HelpScreen())
+        self.push_screen(HelpScreen(self._ink, self._scene.glyphs))
 
     # -- the mouse ---------------------------------------------------------------------------
 
-    def on_host_pane_gpu_clicked(self, message: HostPane.GpuClicked) -> None:
+    def on_gpu_pointed(self, message: GpuPointed) -> None:
         """Move the cursor to where the click was."""
-        self._scene.focus = message.host
-        self._scene.cursor = message.position or 0
+        self._scene.point_at(message.host, message.position)
         self._show_cursor()
 
     async def on_keyed_rows_key_clicked(self, message: KeyedRows.KeyClicked) -> None:
         """Do what the clicked key does."""
-        for entry in ACTIONS:
-            if entry.shown == message.key:
-                await self.run_action(entry.action)
-                return
+        action = action_of(message.key)
+        if action is not None:
+            await self.run_action(action)

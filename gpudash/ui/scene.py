@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from gpudash.core.model import Fleet
 from gpudash.services.clock import Clock
@@ -12,6 +12,7 @@ from gpudash.ui.actions import footer_keys
 from gpudash.ui.paint.frame import FrameView
 from gpudash.ui.paint.glyphs import UNICODE, Glyphs
 from gpudash.ui.paint.story import Stand, stand_after
+from gpudash.ui.paint.tally import Ledger
 from gpudash.ui.paint.view import Density
 
 
@@ -27,11 +28,14 @@ class Scene:
     """Name of the host with the cursor."""
     cursor: int = 0
     stand: Stand | None = None
+    ledger: Ledger = field(default_factory=Ledger)
+    """Kept from paint to paint: only hosts that changed are counted again."""
 
     def view(self, monitor: FleetMonitor) -> FrameView:
         """Return all that a screen shows now."""
         fleet = monitor.fleet
         self.keep_cursor(fleet)
+        is_paused = self.focus is not None and monitor.paused_for(self.focus) is not None
         return FrameView(
             fleet=fleet,
             now_s=self.clock.now(),
@@ -45,7 +49,7 @@ class Scene:
             focus=self.focus,
             cursor=self.cursor,
             stand=self.stand,
-            keys=footer_keys(),
+            keys=footer_keys(is_paused=is_paused),
         )
 
     def stands(self, word: str) -> None:
@@ -62,16 +66,20 @@ class Scene:
             count = len(fleet.host(self.focus).gpus)
             self.cursor = min(max(self.cursor, 0), max(count - 1, 0))
 
-    def move(self, fleet: Fleet, step: int) -> None:
-        """Move the cursor over the GPUs of all hosts."""
+    def point_at(self, host: str, position: int) -> None:
+        """Put the cursor onto a GPU."""
+        self.focus, self.cursor = host, position
+
+    def move(self, fleet: Fleet, step: int, *, by_host: bool = False) -> None:
+        """Move the cursor over the GPUs of all hosts, or over hosts where a row is a host."""
         places = [
             (host.name, position)
             for host in fleet.hosts
-            for position in range(max(1, len(host.gpus)))
+            for position in range(1 if by_host else max(1, len(host.gpus)))
         ]
         if not places:
             return
-        here = (self.focus or "", self.cursor)
+        here = (self.focus or "", 0 if by_host else self.cursor)
         at = places.index(here) if here in places else 0
         self.focus, self.cursor = places[min(max(at + step, 0), len(places) - 1)]
 

@@ -15,7 +15,5 @@ def configuration(folder: Path, site: str = "", user: str = "", **variables: str
             path = folder / name
             path.write_text(text, encoding="utf-8")
             path.chmod(0o644)
-    env = {"XDG_CONFIG_HOME": str(folder / "nothing"), **variables}
-    if user:
-        env["GPUDASH_CONFIG"] = str(folder / "user.toml")
+    env = {"GPUDASH_CONFIG": str(folder / "user.toml") if user else os.devnull, **variables}
     return load(env, site_file=str(folder / "site.toml"), site_owner=os.geteuid())

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -13,7 +14,7 @@ from gpudash.ui.paint.frame import FrameView, frame_rows
 from gpudash.ui.theme import MONO, Look, load_all, load_theme, parse_theme
 from tests.ui import fleets
 
-DARK = (themes.theme_folder() / "gpudash-dark.toml").read_text()
+DARK = Path(themes.theme_folder(), "gpudash-dark.toml").read_text()
 
 
 def test_shipped_themes_load() -> None:
@@ -22,6 +23,19 @@ def test_shipped_themes_load() -> None:
     assert set(loaded) >= {"gpudash-dark", "gpudash-light", "gpudash-mono"}
     for theme in loaded.values():
         assert theme.is_mono or set(theme.colours) == set(themes.VARIABLES)
+
+
+def test_plain_lines_read_as_tomllib_reads_them() -> None:
+    texts = {path.stem: path.read_text() for path in Path(themes.theme_folder()).glob("*.toml")}
+    plain = {name: themes._plain_table(text) for name, text in texts.items()}
+    assert plain == {name: tomllib.loads(text) for name, text in texts.items()}
+
+
+@pytest.mark.parametrize(
+    "line", ['a = "\\u00e9"', "a = 'x'", 'a="x"', 'a = "x" # why', "a.b = true", "[other]", "a = 1"]
+)
+def test_other_lines_are_left_to_tomllib(line: str) -> None:
+    assert themes._plain_table(line) is None
 
 
 def luminance(colour: str) -> float:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING
 
+from gpudash.cli import arguments
 from gpudash.sources.handover import EarlySampler
 
 if TYPE_CHECKING:
@@ -13,42 +14,53 @@ if TYPE_CHECKING:
 
 FIRST_LOOK_S = 1.0
 """So long the first frame waits for readings; a slow driver is shown as connecting."""
+FIRST_INTERVAL = "1s"
+"""The sampler starts before the configuration is read, and is told what it says."""
 DENSITIES = ("card", "line", "cell")
 
 
 def run(words: list[str]) -> int:
     """Show this machine's GPUs until the user leaves."""
     plan = _parse(words)
-    from gpudash.ui import start
-
-    start.require_terminal()
-    theme = start.chosen_theme(plan.theme)
-    glyphs = start.chosen_glyphs(is_ascii=plan.ascii)
+    arguments.require_terminal()
+    # The sampler needs 0.1 s to come up; all imports of the first frame run beside it.
     early = _start_early(plan)
-    is_shown = False
     try:
-        start.first_frame(_first_fleet(early), theme, glyphs, plan.density)
-        is_shown = True
-        monitor = _monitor(plan, early)
-        return start.show(
-            monitor, theme, glyphs, density=plan.density, demo=lambda: demo_monitor(plan)
-        )
+        return _show(plan, early)
     finally:
         if early is not None:
             early.end()
-        if is_shown:
-            start.leave_first_frame()
+
+
+def _show(plan: argparse.Namespace, early: EarlySampler | None) -> int:
+    from gpudash.ui import start
+    from gpudash.ui.early import EarlyScreen
+
+    finish_looks(plan)
+    if early is not None:
+        early.change_interval(plan.interval_s)
+    looks = start.Looks(plan.theme, plan.density, is_ascii=plan.ascii)
+    with EarlyScreen() as screen:
+        fleet = _first_fleet(early)
+        screen.draw(fleet, looks.theme, looks.glyphs, looks.depth, looks.density)
+        _log_to_folder()
+        monitor = _monitor(plan, early)
+        return start.show(monitor, looks, screen, demo=lambda: demo_monitor(plan))
+
+
+def _log_to_folder() -> None:
+    from gpudash.cli.logs import log_to_folder
+
+    log_to_folder()
 
 
 def _parse(words: list[str]) -> argparse.Namespace:
-    from gpudash.cli import arguments
-
     parser = arguments.Parser(prog="gpudash", description="The dashboard.")
     parser.add_argument("hosts", nargs="*", metavar="HOST", help="local; default: this machine")
     add_looks(parser)
     plan = parser.parse_words([word for word in words if word != "--"])
     plan.hosts = arguments.local_hosts(plan.hosts)
-    finish_looks(plan)
+    plan.interval_s = arguments.interval(plan.interval or FIRST_INTERVAL)
     return plan
 
 
@@ -62,12 +74,10 @@ def add_looks(parser: argparse.ArgumentParser) -> None:
 
 def finish_looks(plan: argparse.Namespace) -> None:
     """Check and convert these flags; the configuration says the rest. Raises UsageError."""
-    from gpudash.cli import arguments
     from gpudash.cli.settings import configured
     from gpudash.ui.paint.view import Density
 
     configured(plan)
-    plan.interval_s = arguments.interval(plan.interval)
     if plan.density is not None:
         plan.density = Density(arguments.choose(plan.density, DENSITIES, "density"))
 

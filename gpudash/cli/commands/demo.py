@@ -16,8 +16,10 @@ def run(words: list[str]) -> int:
     """Show a scenario; it is marked SIMULATED everywhere."""
     from gpudash.cli import arguments
     from gpudash.cli.commands.dashboard import add_looks, finish_looks
+    from gpudash.cli.logs import log_to_folder
     from gpudash.sources.demo import DEFAULT, NAMES, parse_scenario
     from gpudash.ui import start
+    from gpudash.ui.early import EarlyScreen
 
     parser = arguments.Parser(prog="gpudash demo", description="A simulated fleet.")
     parser.add_argument(
@@ -32,11 +34,12 @@ def run(words: list[str]) -> int:
     plan = parser.parse_words(words)
     finish_looks(plan)
     scenario = parse_scenario(plan.scenario)
-    start.require_terminal()
-    theme = start.chosen_theme(plan.theme)
-    glyphs = start.chosen_glyphs(is_ascii=plan.ascii)
+    arguments.require_terminal()
+    looks = start.Looks(plan.theme, plan.density, is_ascii=plan.ascii)
+    log_to_folder()
     monitor = make_monitor(scenario, plan.seed, plan.interval_s)
-    return start.show(monitor, theme, glyphs, density=plan.density)
+    with EarlyScreen() as screen:
+        return start.show(monitor, looks, screen)
 
 
 def make_monitor(scenario: Scenario, seed: int, interval_s: float) -> FleetMonitor:

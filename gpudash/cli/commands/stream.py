@@ -38,9 +38,8 @@ def run(words: list[str]) -> int:
     if plan.count is not None and plan.count < 1:
         raise UsageError(f"--count {plan.count}: must be at least 1")
     configured(plan)
-    interval_s = arguments.interval(plan.interval)
     sources = tuple(local_source(name) for name in hosts)
-    return asyncio.run(_stream(sources, interval_s, plan))
+    return asyncio.run(_stream(sources, plan.interval_s, plan))
 
 
 async def _stream(

@@ -101,11 +101,28 @@ def _attributes(look: Look) -> list[str]:
     return [code for is_set, code in flags if is_set]
 
 
-def _few(key: str) -> list[str]:
+def few_colours(key: str) -> tuple[int | None, int | None]:
+    """Return a style key's foreground and background of 16 colours (0 to 15); None: the usual."""
     front, _, background = key.partition(" on ")
     names = front.split()[0].partition("~")[0], background.partition("~")[0]
-    codes = [_FEW_FG.get(names[0]), _FEW_BG.get(names[1])]
-    return [str(code) for code in codes if code is not None]
+    return _number(_FEW_FG.get(names[0])), _number(_FEW_BG.get(names[1]))
+
+
+def _number(code: int | None) -> int | None:
+    """Return the colour that an SGR code stands for: 30 is 0, 97 is 15; backgrounds likewise."""
+    if code is None:
+        return None
+    return code % 10 + (8 if code >= 90 else 0)
+
+
+def _few(key: str) -> list[str]:
+    front, back = few_colours(key)
+    codes = []
+    if front is not None:
+        codes.append(30 + front if front < 8 else 82 + front)
+    if back is not None:
+        codes.append(40 + back if back < 8 else 92 + back)
+    return [str(code) for code in codes]
 
 
 def _colour(kind: int, colour: str | None, depth: Depth) -> str:

@@ -2,43 +2,69 @@
 
 from __future__ import annotations
 
+import os
 from typing import ClassVar
 
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
-from textual.containers import Vertical
-from textual.screen import ModalScreen
 from textual.widgets import TextArea
 
 from gpudash.core.model import Fleet, GpuState, Host
 from gpudash.core.names import clean_text
 from gpudash.core.verify import judge_gpu
+from gpudash.services.clipboard import give_to_tmux, is_in_tmux
 from gpudash.services.clock import Clock
+from gpudash.ui.screens.page import PageScreen
 
 
-class ErrorsScreen(ModalScreen[None]):
+class ErrorsScreen(PageScreen):
     """Open problems of all hosts, then what happened and was bad."""
 
-    BINDINGS: ClassVar[list[BindingType]] = [Binding("escape,e,q", "dismiss", "close")]
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("escape,e,q,enter", "dismiss", "close"),
+        Binding("y", "copy", "copy"),
+    ]
 
     def __init__(self, fleet: Fleet, clock: Clock) -> None:
-        super().__init__()
-        self._text = errors_text(fleet, clock)
+        super().__init__("errors", "y copies · esc closes")
+        self._area = TextArea(
+            errors_text(fleet, clock),
+            read_only=True,
+            show_cursor=False,
+            show_line_numbers=False,
+            highlight_cursor_line=False,
+            soft_wrap=True,
+            id="page",
+        )
 
-    def compose(self) -> ComposeResult:
+    def compose_page(self) -> ComposeResult:
         """Mount one read-only text."""
-        area = TextArea(self._text, read_only=True, show_line_numbers=False, soft_wrap=True)
-        page = Vertical(area, classes="dialog")
-        page.border_title = "errors"
-        page.border_subtitle = "select to copy · esc closes"
-        yield page
+        yield self._area
+
+    def action_scroll_page(self, step: int) -> None:
+        """Scroll by lines."""
+        self._area.scroll_relative(y=step, animate=False)
+
+    def action_copy(self) -> None:
+        """Copy what is selected, or all."""
+        self.run_worker(self._copy(self._area.selected_text or self._area.text))
+
+    async def _copy(self, text: str) -> None:
+        if is_in_tmux(os.environ) and await give_to_tmux(text):
+            where = "tmux's buffer, which passes it on to the clipboard"
+        else:
+            self.app.copy_to_clipboard(text)
+            where = "the terminal's clipboard, if it allows that (OSC 52)"
+        lines = text.count("\n") + 1
+        count = "1 line" if lines == 1 else f"{lines} lines"
+        self.notify(f"{count} copied to {where}", timeout=4, markup=False)
 
 
 def errors_text(fleet: Fleet, clock: Clock) -> str:
     """Return all open problems and all bad happenings as plain text."""
     parts = [text for host in fleet.hosts if (text := _host_text(host, clock))]
     news = [
-        f"{clock.wall(one.at_s)}  {one.host}  {one.words}"
+        f"{clock.wall(one.at_s)}  {clean_text(one.host)}  {clean_text(one.words)}"
         for one in fleet.happenings
         if one.tone in ("bad", "warn")
     ]

@@ -6,57 +6,36 @@ from typing import ClassVar
 
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
-from textual.containers import VerticalScroll
-from textual.screen import ModalScreen
-from textual.widgets import Static
 
 from gpudash.ui.actions import ACTIONS
-
-_WORDS = (
-    ("blue", "yours and alive"),
-    ("violet", "someone else's"),
-    ("amber", "unknown: no process found, or no answer yet"),
-    ("green", "zero"),
-    ("■ IN USE", "memory is held, and every holder is alive and known"),
-    ("× NOT CLEAR", "unexplained memory, a dead holder, a lost GPU, one that needs a reset"),
-    ("? UNKNOWN", "a reading is missing: nothing can be proven zero"),
-    ("□ ZERO", "one reading of 0 MiB on every GPU; it says nothing of the next second"),
-)
+from gpudash.ui.paint.glyphs import Glyphs
+from gpudash.ui.paint.help import help_rows
+from gpudash.ui.paint.spans import on_background
+from gpudash.ui.screens.page import Page, PageScreen
+from gpudash.ui.strips import Ink
+from gpudash.ui.widgets.rows import Rows
 
 
-class HelpScreen(ModalScreen[None]):
+class HelpScreen(PageScreen):
     """All keys and words."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("escape,question_mark,q", "dismiss", "close"),
-        Binding("up,k", "scroll(-1)", "up", show=False),
-        Binding("down,j", "scroll(1)", "down", show=False),
+        Binding("escape,question_mark,q,enter", "dismiss", "close"),
     ]
 
-    def compose(self) -> ComposeResult:
-        """Mount one scrolling page."""
-        page = VerticalScroll(Static(self._text(), markup=False), classes="dialog", id="page")
-        page.border_title = "help"
-        page.border_subtitle = "esc closes"
-        yield page
+    def __init__(self, ink: Ink, glyphs: Glyphs) -> None:
+        super().__init__("help", "esc closes")
+        self._ink = ink
+        self._glyphs = glyphs
+        self._rows = Rows(ink)
 
-    @staticmethod
-    def _text() -> str:
-        keys = [
-            (" ".join(_spelled(key) for key in entry.keys.split(",")), entry.help)
-            for entry in ACTIONS
-        ]
-        lines = ["Keys", ""]
-        lines += [f"  {key:<18}{words}" for key, words in keys]
-        lines += ["", "Colours say who, letters say which family, words say what", ""]
-        lines += [f"  {word:<18}{meaning}" for word, meaning in _WORDS]
-        lines += ["", "A click on a GPU moves the cursor, a click on a key presses it."]
-        return "\n".join(lines)
+    def compose_page(self) -> ComposeResult:
+        """Mount one scrolling page of painted rows."""
+        yield Page(self._rows)
 
-    def action_scroll(self, step: int) -> None:
-        """Scroll by lines."""
-        self.query_one("#page", VerticalScroll).scroll_relative(y=step, animate=False)
-
-
-def _spelled(key: str) -> str:
-    return {"question_mark": "?", "up": "↑", "down": "↓"}.get(key, key)
+    def lay_out(self, width: int) -> None:
+        """Paint the page at a width."""
+        keys = tuple((entry.shown, entry.help) for entry in ACTIONS)
+        rows = tuple(on_background(row, "raised") for row in help_rows(keys, width, self._glyphs))
+        self._rows.styles.height = len(rows)
+        self._rows.show(rows, width)

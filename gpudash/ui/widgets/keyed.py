@@ -10,7 +10,7 @@ from gpudash.ui.widgets.rows import Rows
 
 
 class KeyedRows(Rows):
-    """The banner and the footer."""
+    """Rows among which are the banner or the footer."""
 
     class KeyClicked(Message):
         """A key was clicked."""
@@ -21,7 +21,7 @@ class KeyedRows(Rows):
 
     def on_click(self, event: events.Click) -> None:
         """Tell which key was clicked."""
-        if event.y < len(self._rows):
-            key = key_at(self._rows[event.y], event.x)
+        if event.y < len(self.rows):
+            key = key_at(self.rows[event.y], event.x)
             if key is not None:
                 self.post_message(self.KeyClicked(key))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import ClassVar
 
 from textual.geometry import Region
 from textual.strip import Strip
@@ -15,11 +16,18 @@ from gpudash.ui.strips import Ink
 class Rows(Widget):
     """Shows rows by the Line API; `show` compares them with what is on the screen."""
 
+    ALLOW_SELECT: ClassVar[bool] = False
+
     def __init__(self, ink: Ink, *, id: str | None = None, classes: str | None = None) -> None:
         super().__init__(id=id, classes=classes)
         self._ink = ink
         self._rows: tuple[Row, ...] = ()
         self._width = 0
+
+    @property
+    def rows(self) -> tuple[Row, ...]:
+        """Return what is shown."""
+        return self._rows
 
     def set_ink(self, ink: Ink) -> None:
         """Draw in another theme's colours."""
@@ -41,9 +49,10 @@ class Rows(Widget):
     def render_line(self, y: int) -> Strip:
         """Return one line; below the last row and beside a row that is too narrow it is blank."""
         width = self.size.width
-        if y >= len(self._rows):
+        row = self._rows[y] if y < len(self._rows) else ()
+        if not row:
             return Strip.blank(width, self._ink.style("text"))
-        strip = self._ink.strip(self._rows[y], self._width)
+        strip = self._ink.strip(row, self._width)
         if width == self._width:
             return strip
         return strip.adjust_cell_length(width, self._ink.style("text"))

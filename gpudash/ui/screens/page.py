@@ -1,0 +1,72 @@
+"""A dialog that holds one scrolling page; on a small terminal it takes the whole screen."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from textual import events
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import Vertical, VerticalScroll
+from textual.screen import ModalScreen
+
+_SMALL_BELOW = (60, 14)
+"""Columns and rows: below, no screen is left to see behind a dialog."""
+
+
+class Page(VerticalScroll, can_focus=False):
+    """What scrolls inside the dialog."""
+
+    def __init__(self, *children: object) -> None:
+        super().__init__(*children, id="page")  # type: ignore[arg-type]
+
+
+class PageScreen(ModalScreen[None]):
+    """A bordered dialog over the screen before; its content is laid out anew at each size."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("up,k", "scroll_page(-1)", "up", show=False),
+        Binding("down,j", "scroll_page(1)", "down", show=False),
+        Binding("pageup", "scroll_page(-10)", "page up", show=False),
+        Binding("pagedown,space", "scroll_page(10)", "page down", show=False),
+        Binding("home,g", "scroll_page(-99999)", "first", show=False),
+        Binding("end,G", "scroll_page(99999)", "last", show=False),
+    ]
+
+    def __init__(self, title: str, subtitle: str) -> None:
+        super().__init__()
+        self._dialog = Vertical(classes="dialog")
+        self._dialog.border_title = title
+        self._dialog.border_subtitle = subtitle
+
+    def compose(self) -> ComposeResult:
+        """Mount the dialog."""
+        with self._dialog:
+            yield from self.compose_page()
+
+    def compose_page(self) -> ComposeResult:
+        """Yield what the dialog holds."""
+        raise NotImplementedError
+
+    def lay_out(self, width: int) -> None:
+        """Fill the page, which has so many columns."""
+
+    def on_mount(self) -> None:
+        """Lay out before anything is drawn."""
+        self._fit(self.app.size.width, self.app.size.height)
+
+    def on_resize(self, event: events.Resize) -> None:
+        """Lay out at the new size."""
+        self._fit(event.size.width, event.size.height)
+
+    def _fit(self, width: int, height: int) -> None:
+        is_small = width < _SMALL_BELOW[0] or height < _SMALL_BELOW[1]
+        self._dialog.set_class(is_small, "-small")
+        outer = width if is_small else min(104, int(width * 0.96))
+        # Two columns of border; one that a scrollbar may take.
+        self.lay_out(max(1, outer - 3))
+
+    def action_scroll_page(self, step: int) -> None:
+        """Scroll by lines."""
+        for page in self.query(Page):
+            page.scroll_relative(y=step, animate=False)
