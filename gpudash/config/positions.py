@@ -16,6 +16,7 @@ _TOKEN = re.compile(
     r"|\#[^\n]*|\n|[\[\]{}=]|[^\[\]{}=\#\"'\n]+",
     re.DOTALL,
 )
+_BARE = re.compile(r"[A-Za-z0-9_-]+")
 
 
 def key_lines(text: str) -> dict[Path, int]:
@@ -69,6 +70,8 @@ def _statements(text: str) -> Iterator[tuple[int, str, bool]]:
 
 def _path(key: str, *, is_header: bool) -> Path:
     """Return the parts of a dotted key; tomllib reads the quotes."""
+    if _BARE.fullmatch(key):
+        return (key,)
     import tomllib
 
     node: object = tomllib.loads(key if is_header else f"{key} = 0")

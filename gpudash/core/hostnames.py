@@ -108,7 +108,12 @@ class _Named:
             raise too_many(len(self.hosts), word)
 
     def _remove(self, out: tuple[HostSpec, ...], item: str) -> None:
-        gone = [name for name, spec in self.hosts.items() if any(_is_named(spec, o) for o in out)]
+        names = {spec.name for spec in out}
+        # One that tells neither user nor port means the host however it is reached.
+        places = {spec.address for spec in out if spec.user is None and spec.port is None}
+        gone = [
+            name for name, spec in self.hosts.items() if name in names or spec.address in places
+        ]
         if not gone and not item.startswith("@") and not has_range(item):
             refuse(f"!{item}", "excludes nothing that is named before it")
         for name in gone:
@@ -160,13 +165,6 @@ def _refuse_gap(word: str) -> NoReturn:
     if not word:
         refuse(word, "a name is missing", "Write [user@]name[:port].")
     refuse(word, "a name is missing beside , or !", "Example: '@lab!node07'")
-
-
-def _is_named(spec: HostSpec, out: HostSpec) -> bool:
-    """Tell whether an exclusion means this host: by name, or by address where only that is told."""
-    if spec.name == out.name:
-        return True
-    return out.user is None and out.port is None and out.address == spec.address
 
 
 def _unknown_group(name: str, groups: Groups) -> UsageError:

@@ -186,7 +186,7 @@ def test_headless_commands_load_no_screen(
     if words[0] != "stream":
         assert "asyncio" not in names
     if words[0] == "check":
-        assert not names & {"ClusterShell", "tomllib", "gpudash.config"}
+        assert not names & {"ClusterShell", "tomllib", "gpudash.config.load"}
     assert not names & {"yaml", "ClusterShell.NodeSet"}
 
 
