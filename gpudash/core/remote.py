@@ -20,7 +20,7 @@ _PLAIN = re.compile(r"[A-Za-z0-9_@%+=:,./-]+")
 _SHELLS = frozenset({"sh", "bash", "dash", "ash", "zsh", "ksh", "busybox"})
 
 
-def probe_script(code: str, python: str = "") -> str:
+def probe_script(code: str, python: str = "", *, has_sudo: bool = False) -> str:
     """Return a POSIX sh script that runs Python code; exit 97 where no Python is found.
 
     A Python that is too old (exit 96), may not be run or is not there behind its name gives way
@@ -33,7 +33,7 @@ def probe_script(code: str, python: str = "") -> str:
     return (
         f"for p in {names}; do "
         "command -v $p >/dev/null 2>&1 || continue; "
-        f'$p -ISBc "{code}"; r=$?; '
+        f'{"sudo -n " if has_sudo else ""}$p -ISBc "{code}"; r=$?; '
         "case $r in 96|126|127) continue;; esac; exit $r; "
         "done; exit ${r:-97}"
     )

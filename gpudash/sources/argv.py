@@ -34,8 +34,10 @@ class ArgvSource:
         transport: str = "",
         notes: tuple[str, ...] = (),
         python: str = "",
+        has_sudo: bool = False,
     ) -> None:
         """`prefix` are the words before the program, with a shell as the last one or none."""
+        self._has_sudo = has_sudo
         self._name = name
         self._prefix = prefix
         self._python = python
@@ -52,6 +54,8 @@ class ArgvSource:
 
     async def open_hand(self) -> Stream:
         """Start the hand there. Raises SourceError."""
+        if self._has_sudo:
+            raise SourceError(NO_HAND)
         return self._open(shipping.hand_payload, {}, [])
 
     def carry(self, script: str) -> tuple[str, ...]:
@@ -75,7 +79,7 @@ class ArgvSource:
         self, payload: Callable[[], bytes], options: dict[str, object], first: list[Event]
     ) -> Stream:
         token = new_token()
-        argv = self.carry(probe_script(shipping.COMMAND, self._python))
+        argv = self.carry(probe_script(shipping.COMMAND, self._python, has_sudo=self._has_sudo))
         try:
             document = payload()
             child = Child(list(argv))
@@ -105,6 +109,13 @@ class SmiOverArgv:
     async def open_hand(self) -> Stream:
         """Raise SourceError: without a python3 there is no hand."""
         return await self._smi.open_hand()
+
+
+NO_HAND = Problem(
+    title="no process details",
+    sentence="Reading goes by sudo on this host; nothing else is started there.",
+    advice='Its sudo is "see" in the configuration.',
+)
 
 
 def not_started(program: str, error: OSError) -> Problem:

@@ -29,7 +29,8 @@ class FallbackSource:
     Each new stream tries the first way again. Where the link itself failed there is no second way.
     """
 
-    def __init__(self, first: HostSource, second: HostSource) -> None:
+    def __init__(self, first: HostSource, second: HostSource | None) -> None:
+        """`second` is None where nothing may stand in for the first."""
         self._first = first
         self._second = second
         self._has_hand = True
@@ -70,6 +71,8 @@ class FallbackSource:
                 await stream.close()
 
     async def _other(self, interval_s: float) -> Stream | None:
+        if self._second is None:
+            return None
         try:
             return await self._second.open_sampler(interval_s)
         except SourceError:
@@ -77,7 +80,7 @@ class FallbackSource:
 
     async def open_hand(self) -> Stream:
         """Start the hand; it needs no NVML, but a python3 of the host. Raises SourceError."""
-        if not self._has_hand:
+        if not self._has_hand and self._second is not None:
             return await self._second.open_hand()
         return await self._first.open_hand()
 

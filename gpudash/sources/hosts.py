@@ -34,17 +34,15 @@ class Hosts:
         if way.command:
             from gpudash.sources.argv import ArgvSource, SmiOverArgv
 
-            source = ArgvSource(way.name, way.command, python=way.python)
-            return FallbackSource(source, SmiOverArgv(source))
+            source = ArgvSource(way.name, way.command, python=way.python, has_sudo=way.has_sudo)
+            return FallbackSource(source, SmiOverArgv(source) if way.has_smi else None)
         if way.is_local:
             return local_source(way.name, early)
         from gpudash.sources.ssh.reach import RemoteSource
-        from gpudash.sources.ssh.resolve import Destination
         from gpudash.sources.ssh.space import SshSpace
 
         self._space = self._space or SshSpace(self.logins)
-        to = Destination(address=way.address, options=way.options, configuration=way.configuration)
-        remote = RemoteSource(way.name, to, self._space, transport=way.transport, python=way.python)
+        remote = RemoteSource(way, self._space)
         self._remote[way.name] = remote
         return remote
 

@@ -65,10 +65,16 @@ class OpenSshSource(ArgvSource):
         reason: str,
         notes: tuple[str, ...] = (),
         python: str = "",
+        has_sudo: bool = False,
     ) -> None:
         """`words` are ssh's own options and the destination, last; `reason` is why not asyncssh."""
         super().__init__(
-            name, ("ssh", *OFF, *words), transport=f"openssh: {reason}", notes=notes, python=python
+            name,
+            ("ssh", *OFF, *words),
+            transport=f"openssh: {reason}",
+            notes=notes,
+            python=python,
+            has_sudo=has_sudo,
         )
 
     def carry(self, script: str) -> tuple[str, ...]:

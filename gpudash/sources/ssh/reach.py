@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from gpudash.core.model import Problem
 from gpudash.core.ssh_settings import SshSettings, needs_openssh
+from gpudash.core.ways import Way
 from gpudash.sources.argv import SmiOverArgv
 from gpudash.sources.base import HostSource, SourceError, Stream
 from gpudash.sources.here import Begun, FallbackSource
@@ -21,16 +22,14 @@ from gpudash.sources.ssh.space import SshSpace
 class RemoteSource:
     """One host over SSH, by whichever way fits."""
 
-    def __init__(
-        self, name: str, to: Destination, space: SshSpace, *, transport: str = "", python: str = ""
-    ) -> None:
-        """`transport` is `openssh`, `asyncssh`, or empty for whichever fits."""
-        self._name = name
-        self._to = to
+    def __init__(self, way: Way, space: SshSpace) -> None:
+        self._name = way.name
+        self._said = way
+        self._to = Destination(
+            address=way.address, options=way.options, configuration=way.configuration
+        )
         self._space = space
-        self._transport = transport
-        self._python = python
-        self._ssh = SshSource(name, to, space, python=python)
+        self._ssh = SshSource(way, self._to, space)
         self._way: HostSource | None = None
         self._is_fresh = False
         self._refused: Problem | None = None
@@ -50,13 +49,13 @@ class RemoteSource:
             self._way = self._openssh(settings, reason)
         else:
             await self._ssh.log_in(settings, is_attended=is_attended)
-            self._way = FallbackSource(self._ssh, SmiOverSsh(self._ssh))
+            self._way = self._with_smi(self._ssh, SmiOverSsh(self._ssh))
         self._is_fresh = True
 
     async def _why_openssh(self, settings: SshSettings) -> str:
-        if self._transport == "openssh":
+        if self._said.transport == "openssh":
             return "chosen in the configuration"
-        if self._transport == "asyncssh":
+        if self._said.transport == "asyncssh":
             return ""
         return needs_openssh(settings, await look_around(settings, self._to))
 
@@ -67,9 +66,13 @@ class RemoteSource:
             (*master, *self._to.words),
             reason=reason,
             notes=() if settings.checks_host_keys else (NOT_CHECKED,),
-            python=self._python,
+            python=self._said.python,
+            has_sudo=self._said.has_sudo,
         )
-        return FallbackSource(source, SmiOverArgv(source))
+        return self._with_smi(source, SmiOverArgv(source))
+
+    def _with_smi(self, first: HostSource, smi: HostSource) -> HostSource:
+        return FallbackSource(first, smi if self._said.has_smi else None)
 
     def refuse_once(self, problem: Problem) -> None:
         """Let the next attempt fail without trying: a person is needed, and was just seen to be."""

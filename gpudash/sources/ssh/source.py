@@ -10,7 +10,9 @@ import asyncssh
 from gpudash.core.events import Event, LinkUp
 from gpudash.core.remote import login_command, probe_script
 from gpudash.core.ssh_settings import SshSettings
+from gpudash.core.ways import Way
 from gpudash.sources import shipping
+from gpudash.sources.argv import NO_HAND
 from gpudash.sources.base import SourceError, Stream
 from gpudash.sources.oneshot import new_token
 from gpudash.sources.ssh.connect import Connection, connect
@@ -27,11 +29,11 @@ OPEN_LIMIT_S = 20.0
 class SshSource:
     """One host over SSH."""
 
-    def __init__(self, name: str, to: Destination, space: SshSpace, *, python: str = "") -> None:
-        self._name = name
+    def __init__(self, way: Way, to: Destination, space: SshSpace) -> None:
+        self._name = way.name
+        self._way = way
         self._to = to
         self._space = space
-        self._python = python
         self._connection: Connection | None = None
         self._holds = 0
         self._settings: SshSettings | None = None
@@ -83,6 +85,8 @@ class SshSource:
 
     async def open_hand(self) -> Stream:
         """Start the hand on the same connection. Raises SourceError."""
+        if self._way.has_sudo:
+            raise SourceError(NO_HAND)
         return await self._open(shipping.hand_payload(), {}, (), None)
 
     async def _open(
@@ -95,7 +99,7 @@ class SshSource:
         token = new_token()
         session = Session(token)
         line = json.dumps({"token": token, **options}).encode()
-        command = login_command(probe_script(shipping.COMMAND, self._python))
+        command = login_command(self._script())
         try:
             async with asyncio.timeout(OPEN_LIMIT_S):
                 channel, _ = await self._connected().create_session(
@@ -105,6 +109,9 @@ class SshSource:
             raise SourceError(problem_of(error, self._name, self._name)) from error
         channel.write(shipping.with_options(document, line))
         return SshStream(channel, session, self._name, first, on_close)
+
+    def _script(self) -> str:
+        return probe_script(shipping.COMMAND, self._way.python, has_sudo=self._way.has_sudo)
 
     def _connected(self) -> Connection:
         if self._connection is None:
