@@ -28,10 +28,11 @@ PATIENCE_S = 60
 _ACCEPTED = re.compile(r"Accepted (?:publickey|password|keyboard-interactive)")
 
 
-def make_key(path: Path, passphrase: str = "") -> Path:
+def make_key(path: Path, passphrase: str = "", *kind: str) -> Path:
     assert KEYGEN is not None
+    what = kind or ("-t", "ed25519")
     subprocess.run(
-        [KEYGEN, "-q", "-t", "ed25519", "-N", passphrase, "-C", "test", "-f", str(path)],
+        [KEYGEN, "-q", *what, "-N", passphrase, "-C", "test", "-f", str(path)],
         check=True,
         stdin=subprocess.DEVNULL,
     )
@@ -103,10 +104,13 @@ class Sshd:
             "MaxStartups 200:30:400",
             *self.settings,
         ]
-        if self.env:
-            pairs = " ".join(f'"{name}={value}"' for name, value in self.env.items())
-            lines.append(f"SetEnv {pairs}")
+        home = self.folder / "home"
+        home.mkdir(exist_ok=True)
         # What a login shell of this machine prints or sets must not reach the tests.
+        env = {"HOME": str(home), **self.env}
+        if env:
+            pairs = " ".join(f'"{name}={value}"' for name, value in env.items())
+            lines.append(f"SetEnv {pairs}")
         (self.folder / "config").write_text("\n".join(lines) + "\n")
         (self.folder / "log").touch()
         assert SSHD is not None

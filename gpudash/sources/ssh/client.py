@@ -8,6 +8,7 @@ import asyncssh
 
 from gpudash.core.hostkeys import OfferedKey, Trust
 from gpudash.core.ssh_settings import SshSettings
+from gpudash.sources.ssh.identities import agent_of
 from gpudash.sources.ssh.known import Known, judge_key, remember_key
 from gpudash.sources.ssh.space import SshSpace
 
@@ -32,6 +33,7 @@ class Client(asyncssh.SSHClient):
         self._passwords = 0
         self._answered: set[str] = set()
         self._locked: list[str] | None = None
+        self._agent: asyncssh.SSHAgentClient | None = None
 
     # -- the host's key ------------------------------------------------------------------------
 
@@ -68,10 +70,13 @@ class Client(asyncssh.SSHClient):
     # -- who logs in ---------------------------------------------------------------------------
 
     async def public_key_auth_requested(self) -> object:  # type: ignore[override]
-        """Return a key that was encrypted, once all others were refused."""
+        """Return the keys that can be used; then, one at a time, those that are encrypted."""
         keys, settings = self._space.keys, self._settings
         if self._locked is None:
+            usable = [*await self._agent_keys(), *keys.pairs(settings)]
             self._locked = keys.locked(settings)
+            if usable:
+                return usable
         while self._locked:
             path = self._locked.pop(0)
             prompt = f"Passphrase of {path}: "
@@ -79,7 +84,34 @@ class Client(asyncssh.SSHClient):
             if given and (pairs := keys.unlock(path, given)):
                 return list(pairs)
             self._space.logins.forget(settings.place, prompt)
+            if keys.lacks_bcrypt:
+                self.wanted = "a key that can't be decrypted here: install bcrypt, or use ssh-add"
         return None
+
+    async def _agent_keys(self) -> list[asyncssh.SSHKeyPair]:
+        path, wanted = agent_of(self._settings)
+        if not path:
+            return []
+        self._agent = asyncssh.SSHAgentClient(path)
+        try:
+            return list(await self._agent.get_keys(wanted))
+        except (OSError, ValueError):
+            # An agent that is gone is no reason not to try files.
+            return []
+
+    def auth_completed(self) -> None:
+        """Let the agent go: it was only needed to log in."""
+        self._close_agent()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """Let the agent go where the login failed."""
+        del exc
+        self._close_agent()
+
+    def _close_agent(self) -> None:
+        agent, self._agent = self._agent, None
+        if agent is not None:
+            agent.close()
 
     async def password_auth_requested(self) -> str | None:
         """Return the password, typed now or before."""

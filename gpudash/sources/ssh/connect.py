@@ -17,7 +17,6 @@ from gpudash.core.model import Problem
 from gpudash.core.ssh_settings import SshSettings, expand_tokens
 from gpudash.sources.base import SourceError
 from gpudash.sources.ssh.client import Client
-from gpudash.sources.ssh.identities import agent_options
 from gpudash.sources.ssh.known import Known
 from gpudash.sources.ssh.problems import key_problem, person_problem, problem_of
 from gpudash.sources.ssh.resolve import Destination, resolve
@@ -147,12 +146,12 @@ def _options(
         "keepalive_interval": settings.alive_interval_s or ALIVE_INTERVAL_S,
         "keepalive_count_max": settings.alive_count if settings.alive_interval_s else ALIVE_COUNT,
         "agent_forwarding": False,
-        "client_keys": space.keys.pairs(settings) or None,
+        # Keys come from the client, by our order; asyncssh would fall back to files of its own.
+        "client_keys": None,
         "public_key_auth": settings.has_public_key,
         "password_auth": settings.has_password,
         "kbdint_auth": settings.has_interactive,
         "gss_host": None,
-        **agent_options(settings),
         **_algorithms(settings, known),
     }
     if settings.preferred_methods:

@@ -21,6 +21,8 @@ class KeyRing:
 
     _pairs: dict[str, tuple[asyncssh.SSHKeyPair, ...]] = field(default_factory=dict)
     _locked: set[str] = field(default_factory=set)
+    lacks_bcrypt: bool = False
+    """A key could not be decrypted because the package bcrypt is not installed."""
 
     def pairs(self, settings: SshSettings) -> list[asyncssh.SSHKeyPair]:
         """Return the keys of a host that can be used now, with their certificates."""
@@ -38,7 +40,8 @@ class KeyRing:
         """Decrypt a key file for the rest of the run; nothing where the passphrase is wrong."""
         try:
             key = asyncssh.read_private_key(path, passphrase)
-        except (asyncssh.KeyImportError, asyncssh.KeyEncryptionError, OSError):
+        except (asyncssh.KeyImportError, asyncssh.KeyEncryptionError, OSError) as error:
+            self.lacks_bcrypt |= "bcrypt" in str(error)
             return ()
         self._locked.discard(path)
         self._pairs[path] = tuple(asyncssh.load_keypairs([key]))
@@ -66,23 +69,19 @@ def existing(names: tuple[str, ...]) -> list[str]:
     return [str(path) for path in paths if path.is_file()]
 
 
-def agent_options(settings: SshSettings) -> dict[str, object]:
-    """Return where the agent is and which of its keys may be used, for asyncssh."""
-    chosen: dict[str, object] = {}
-    agent = settings.identity_agent
-    if agent.lower() == "none":
-        chosen["agent_path"] = None
-    elif agent.startswith("$"):
-        chosen["agent_path"] = os.environ.get(agent[1:].strip("{}")) or None
-    elif agent and agent != "SSH_AUTH_SOCK":
-        chosen["agent_path"] = str(Path(agent).expanduser())
-    if settings.identities_only:
-        public = [key for path in settings.identity_files if (key := _public_half(path))]
-        if public:
-            chosen["agent_identities"] = public
-        else:
-            chosen["agent_path"] = None
-    return chosen
+def agent_of(settings: SshSettings) -> tuple[str, list[bytes] | None]:
+    """Return the agent's socket, empty for none, and which of its keys may be used; None is all."""
+    path = settings.identity_agent
+    if path.lower() == "none":
+        return "", None
+    if path.startswith("$"):
+        path = os.environ.get(path[1:].strip("{}"), "")
+    elif not path or path == "SSH_AUTH_SOCK":
+        path = os.environ.get("SSH_AUTH_SOCK", "")
+    if not settings.identities_only:
+        return path, None
+    public = [key for name in settings.identity_files if (key := _public_half(name))]
+    return (path if public else ""), [key.public_data for key in public]
 
 
 def _public_half(name: str) -> asyncssh.SSHKey | None:
