@@ -115,7 +115,7 @@ def _paused(host: Host, event: LinkPaused, at_s: float) -> Host:
 
 def _greeted(host: Host, hello: Hello, at_s: float) -> Host:
     old = host.facts
-    rebooted = old is not None and has_rebooted(old, hello.facts)
+    rebooted = has_rebooted(old, hello.facts)
     host = replace(
         host,
         facts=hello.facts,
@@ -135,8 +135,10 @@ def _greeted(host: Host, hello: Hello, at_s: float) -> Host:
     return host
 
 
-def has_rebooted(before: HostFacts, after: HostFacts) -> bool:
+def has_rebooted(before: HostFacts | None, after: HostFacts | None) -> bool:
     """Tell whether two greetings are of two boots; a source that can't tell says no."""
+    if before is None or after is None:
+        return False
     return None not in (before.boot_id, after.boot_id) and before.boot_id != after.boot_id
 
 

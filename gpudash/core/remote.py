@@ -75,7 +75,7 @@ def between_marks(text: str, token: str) -> tuple[str, int | None]:
     if not is_begun:
         return "", None
     body, is_ended, code = rest.rpartition(f"\n{token}:")
-    digits = code.strip()
+    digits = code.partition("\n")[0].strip()
     if not is_ended or not digits.isdigit():
         return rest, None
     return body, int(digits)

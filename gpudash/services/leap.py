@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable
 
 from gpudash.services.clock import Clock
@@ -23,3 +24,10 @@ class Leap:
         ahead_s = self._clock.now() - self._loop_time()
         slept_s, self._ahead_s = ahead_s - self._ahead_s, ahead_s
         return slept_s > SLEPT_S
+
+
+async def every_second(look: Callable[[], None]) -> None:
+    """Look again and again, until cancelled."""
+    while True:
+        await asyncio.sleep(1.0)
+        look()

@@ -30,7 +30,7 @@ from gpudash.core.model import Fleet, Host, Link, Problem
 from gpudash.services.attempts import SILENT, bug_problem, open_unless_woken, rest
 from gpudash.services.clock import Clock
 from gpudash.services.inquiry import Inquiry
-from gpudash.services.leap import Leap
+from gpudash.services.leap import Leap, every_second
 from gpudash.services.trace import Pacer, remember
 from gpudash.sources.base import HostSource, SourceError, Stream
 
@@ -44,7 +44,6 @@ HUNG_PATIENCE_S = 30.0
 GOOD_STREAM_S = 30.0
 RELEASE_S = 10.0
 """A pause of so long releases the driver: an open handle blocks resets and upgrades."""
-LEAP_LOOK_S = 1.0
 
 
 @dataclass(slots=True)
@@ -101,7 +100,7 @@ class FleetMonitor:
     def start(self) -> None:
         """Begin to watch every host."""
         self._leap = Leap(self._clock, asyncio.get_running_loop().time)
-        self._leap_task = asyncio.create_task(self._look_at_clock(), name="look at the clock")
+        self._leap_task = asyncio.create_task(every_second(self._heed_sleep), name="leap")
         for name, watch in self._watches.items():
             watch.task = asyncio.create_task(self._watch(name, watch), name=f"watch {name}")
 
@@ -151,7 +150,7 @@ class FleetMonitor:
         after = self.fleet.host(name)
         if after is before:
             return
-        if isinstance(event, Hello) and _rebooted(before, after):
+        if isinstance(event, Hello) and has_rebooted(before.facts, after.facts):
             self.history.forget(name)
         if isinstance(event, Sample) and after.samples != before.samples:
             remember(self.history, after, self._watches[name].pacer.tick(now))
@@ -176,11 +175,6 @@ class FleetMonitor:
         return host.problem if is_waiting else None
 
     # -- sleep of this machine ---------------------------------------------------------------
-
-    async def _look_at_clock(self) -> None:
-        while True:
-            await asyncio.sleep(LEAP_LOOK_S)
-            self._heed_sleep()
 
     def _heed_sleep(self) -> None:
         """After a sleep every reading is old and every link in doubt: begin them anew at once."""
@@ -302,9 +296,3 @@ class FleetMonitor:
         await watch.inquiry.close()
         if sampler is not None:
             await sampler.close()
-
-
-def _rebooted(before: Host, after: Host) -> bool:
-    if before.facts is None or after.facts is None:
-        return False
-    return has_rebooted(before.facts, after.facts)

@@ -18,7 +18,8 @@ _HELLO = {
     "v": 1,
     "seq": 0,
     "mono": 1.0,
-    "interval": 1.0,
+    # It says only one sample, and must not look stale for that.
+    "interval": 60.0,
     "source": "nvml",
     "python": "3.11",
     "driver": "580.1",

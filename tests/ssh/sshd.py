@@ -47,7 +47,7 @@ def free_port() -> int:
 
 @dataclass
 class Sshd:
-    """One sshd; `settings` are further lines of its sshd_config."""
+    """One sshd; `settings` are lines of its sshd_config that count before ours."""
 
     folder: Path
     authorized: Path
@@ -87,6 +87,8 @@ class Sshd:
         if os.geteuid() == 0:
             Path("/run/sshd").mkdir(mode=0o755, exist_ok=True)
         lines = [
+            # The first word on a subject counts.
+            *self.settings,
             f"Port {self.port}",
             "ListenAddress 127.0.0.1",
             f"HostKey {self.host_key}",
@@ -102,7 +104,6 @@ class Sshd:
             "UseDNS no",
             "LogLevel VERBOSE",
             "MaxStartups 200:30:400",
-            *self.settings,
         ]
         home = self.folder / "home"
         home.mkdir(exist_ok=True)
