@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 from textual import events
 
-from gpudash.core.model import Fleet, Link
+from gpudash.core.model import Link
 from gpudash.ui.actions import ACTIONS
 from gpudash.ui.paint import hostpane
 from gpudash.ui.paint.ansi import Depth
@@ -303,7 +303,7 @@ async def test_it_leaves_from_everywhere(keys: tuple[str, ...]) -> None:
 
 
 async def test_a_monkey() -> None:
-    """1 000 keys and clicks, fleets that change beneath; nothing breaks and the frame stays whole."""
+    """1 000 keys and clicks, fleets that change beneath; nothing breaks, each frame is whole."""
     draw = random.Random(8)
     keys = [key for one in ACTIONS if one.id != "app.quit" for key in one.keys.split(",")]
     keys += ["escape", "enter", "space", "y", "x", "1", "left", "right", "ctrl+a"]
