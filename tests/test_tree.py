@@ -5,6 +5,8 @@ from __future__ import annotations
 import ast
 import os
 import re
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -100,6 +102,19 @@ def test_the_readme_has_both_commands(marker: str) -> None:
     found = re.findall(rf"<!-- {marker} -->\n```\w*\n(.+)\n```\n", text)
     assert len(found) == 1
     assert found[0].startswith("python3 -m venv ")
+
+
+def test_the_checkout_is_refused_where_the_wheel_was_promised() -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "pytest", "--collect-only", "-q", "tests/test_contracts.py"],
+        cwd=ROOT,
+        env=os.environ | {"GPUDASH_EXPECT_INSTALLED": "1", "PYTHONPATH": str(ROOT)},
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
+    assert done.returncode == pytest.ExitCode.USAGE_ERROR
+    assert "not the installed package" in done.stderr
 
 
 def test_the_wheel_has_its_themes() -> None:

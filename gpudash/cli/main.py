@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import sys
 
-COMMANDS = ("check", "demo", "doctor", "stream")
+COMMANDS = ("check", "config", "demo", "doctor", "hosts", "stream")
 
 USAGE = """\
 usage: gpudash [HOST …]                 dashboard; no HOST = this machine
@@ -16,6 +16,8 @@ usage: gpudash [HOST …]                 dashboard; no HOST = this machine
        gpudash check [--gpu I,…] [--expect zero|healthy|free:N] [--format F]
        gpudash stream [--interval 1s]   samples as JSON lines
        gpudash doctor                   what works here, and what to do where not
+       gpudash hosts [HOST …]           what names and groups expand to
+       gpudash config [validate|path] [--defaults]   what counts, and where it comes from
        gpudash COMMAND --help           more of one command
        gpudash --version
 
@@ -53,29 +55,25 @@ def _dispatch(words: list[str]) -> int:
             from gpudash.cli.commands import doctor
 
             return doctor.run(words[1:])
+        case "hosts":
+            from gpudash.cli.commands import hosts
+
+            return hosts.run(words[1:])
+        case "config":
+            from gpudash.cli.commands import config
+
+            return config.run(words[1:])
         case "demo":
             from gpudash.cli.commands import demo
 
             return demo.run(words[1:])
         case _:
-            _refuse_typo(first)
+            from gpudash.cli import first_word
+
+            first_word.refuse_typo(words, COMMANDS)
             from gpudash.cli.commands import dashboard
 
             return dashboard.run(words)
-
-
-def _refuse_typo(word: str) -> None:
-    from gpudash.core.errors import UsageError
-    from gpudash.core.nearest import nearest
-
-    if not word or word.startswith("-") or word == "local":
-        return
-    guess = nearest(word, COMMANDS)
-    if guess:
-        raise UsageError(
-            f"unknown command {word}",
-            hint=f"Did you mean: gpudash {guess}? A host of that name: gpudash -- {word}",
-        )
 
 
 def _guarded(words: list[str]) -> int:

@@ -1,1 +1,1 @@
-"""Folders and, later, the configuration file."""
+"""The configuration: where its files are, what they may say, what counts for a host."""

@@ -1,9 +1,19 @@
-"""Where gpudash keeps what it writes here, by platformdirs; nothing is written on hosts."""
+"""Where gpudash keeps what it writes here, and where its configuration is, by platformdirs.
+
+Nothing is written on hosts.
+"""
 
 from __future__ import annotations
 
 import os
 import sys
+
+TYPE_CHECKING = False  # as in sources/oneshot.py
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+SITE_FILE = "/etc/gpudash/config.toml"
+"""The rules of the machine's owner, which nothing loosens."""
 
 
 def cache_folder() -> str:
@@ -14,6 +24,16 @@ def cache_folder() -> str:
 def state_folder() -> str:
     """Return the folder for logs and other traces of what was done."""
     return _folder("XDG_STATE_HOME", os.path.join(".local", "state")) or _asked("user_state_dir")
+
+
+def config_folder() -> str:
+    """Return the folder of what the user wrote: `config.toml`, later themes."""
+    return _folder("XDG_CONFIG_HOME", ".config") or _asked("user_config_dir")
+
+
+def user_file(env: Mapping[str, str]) -> str:
+    """Return the path of the user's configuration file; GPUDASH_CONFIG names another."""
+    return env.get("GPUDASH_CONFIG") or os.path.join(config_folder(), "config.toml")
 
 
 def _folder(variable: str, below_home: str) -> str | None:

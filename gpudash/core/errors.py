@@ -2,6 +2,7 @@
 
     GpudashError
     ├── UsageError          2  a flag, a name or a file is wrong; nothing was started
+    │   └── ConfigError     2  a configuration file or variable is wrong
     ├── UnreachableError    3  a host could not be reached or logged in to
     ├── ReadingError        4  a reading is missing or can't be trusted
     └── WireError           4  a probe said something that the wire does not allow
@@ -63,6 +64,10 @@ class UsageError(GpudashError):
     """A flag, a name or a file is wrong; nothing was started."""
 
     exit_code = ExitCode.USAGE
+
+
+class ConfigError(UsageError):
+    """A configuration file or variable is wrong; the message begins with the file and line."""
 
 
 class UnreachableError(GpudashError):

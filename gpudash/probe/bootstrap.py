@@ -40,7 +40,9 @@ def start(document):
     """Load the document's modules and run the main one; exit 99 with a traceback on stderr."""
     try:
         load(document["modules"])
-        sys.modules[document["main"]].main(document["options"])
+        options = document["options"]
+        options["load_spare"] = lambda: load(document["spare"])
+        sys.modules[document["main"]].main(options)
     except Exception:
         traceback.print_exc()
         sys.stderr.flush()

@@ -78,7 +78,10 @@ class Sampler(object):
         )
 
     def tick(self):
-        """Read every GPU once and send it; first what changes seldom, when it is due."""
+        """Read every GPU once and send it; first what changes seldom, when it is due.
+
+        Returns the listed pids.
+        """
         at = now()
         if self._is_odd and at - self._revived >= self._revive_s:
             self._revive()
@@ -98,6 +101,7 @@ class Sampler(object):
         if not self._wire.send(t="sample", seq=self._seq, mono=mono, gpus=readings):
             readings = [without_lists(reading) for reading in readings]
             self._wire.send(t="sample", seq=self._seq, mono=mono, gpus=readings)
+        return listed_pids(readings)
 
     def _refresh(self, at):
         self._refreshed = at
@@ -150,6 +154,30 @@ def library_identity():
     except OSError:
         return "gone"
     return (status.st_dev, status.st_ino)
+
+
+def listed_pids(readings):
+    """Return the pids on any list of a tick, slices included."""
+    pids = set()
+    for reading in readings:
+        if isinstance(reading, dict):
+            continue
+        lists = [reading[8]]
+        if len(reading) > 9:
+            lists += [part["procs"] for part in reading[9]]
+        for rows in lists:
+            if isinstance(rows, list):
+                pids.update(row[0] for row in rows)
+    return sorted(pids)
+
+
+def answer_who(pids, options, wire):
+    """Say who is listed, as the hand would; its text came along unread."""
+    if pids:
+        options["load_spare"]()
+        hand = sys.modules.get("gpudash.probe.hand")
+        if hand is not None:
+            hand.answer_process({"id": 1, "pids": pids}, wire)
 
 
 def watch(sampler, wire, hung_s):
@@ -218,7 +246,7 @@ def main(options):
         sampler.open()
         sampler.hello()
         if options.get("once"):
-            sampler.tick()
+            answer_who(sampler.tick(), options, wire)
         else:
             run(sampler, inbox, wire)
     except Failed as error:

@@ -23,6 +23,7 @@ class EarlySampler:
 
     def __init__(self, interval_s: float) -> None:
         """Start it. Raises OSError."""
+        self.interval_s = interval_s
         self._token = new_token()
         document = shipping.sampler_payload()
         self.child = Child(python_argv())
@@ -30,6 +31,14 @@ class EarlySampler:
         self.child.write(shipping.with_options(document, options.encode()))
         self.events: list[Event] = []
         self._decoder: LineDecoder | None = None
+
+    def change_interval(self, interval_s: float) -> None:
+        """Read at another pace: it was started before the configuration was read."""
+        if interval_s != self.interval_s:
+            from gpudash.core.wire import encode_command
+
+            self.interval_s = interval_s
+            self.child.write(encode_command(0, "rate", interval=interval_s))
 
     @property
     def decoder(self) -> LineDecoder:

@@ -17,7 +17,7 @@ TYPE_CHECKING = False  # typing takes 5 ms to import, and the sampler waits for 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from gpudash.core.events import Event, ProbeEvent
+    from gpudash.core.events import Event, ProbeEvent, Sample
     from gpudash.core.model import Problem
 
 PATIENCE_S = 30.0
@@ -109,20 +109,44 @@ def _too_slow(patience_s: float) -> Event:
 
 
 def begin() -> Probe:
-    """Start the sampler for one reading. Raises OSError, FileNotFoundError."""
-    return Probe(shipping.sampler_payload(), '"once":true')
+    """Start the sampler for one reading. Raises OSError, FileNotFoundError.
+
+    The hand's text goes along: after its one tick the sampler can answer who is listed, and a
+    second start of Python is spared.
+    """
+    return Probe(shipping.sampler_payload(shipping.HAND_MODULES[-1:]), '"once":true')
 
 
 def finish(probe: Probe, patience_s: float = PATIENCE_S) -> list[Event]:
     """Return all that the one-shot said; the caller ends it, when there is time for it."""
-    from gpudash.core.events import Fault, Sample
+    from gpudash.core.events import Ack, Fault, LinkDown, Sample
 
     def is_done(event: object) -> bool:
-        return isinstance(event, Sample) or (
-            isinstance(event, Fault) and (event.is_fatal or event.code is None)
-        )
+        match event:
+            case Sample():
+                return not is_anybody_listed(event)
+            case Ack():
+                return event.is_last
+            case Fault():
+                return event.is_fatal or event.code is None
+            case _:
+                return False
 
-    return probe.events_until(is_done, patience_s)
+    events = probe.events_until(is_done, patience_s)
+    if any(isinstance(event, Sample) for event in events):
+        # The reading is whole; that nobody said who is listed takes nothing from it.
+        return [event for event in events if not isinstance(event, LinkDown)]
+    return events
+
+
+def is_anybody_listed(sample: Sample) -> bool:
+    """Tell whether a process is listed on any GPU or slice of a tick."""
+    lists = [
+        listed
+        for reading in sample.readings
+        for listed in (reading.processes, *(slice_.processes for slice_ in reading.mig))
+    ]
+    return any(lists)
 
 
 def ask_processes(pids: frozenset[int], patience_s: float = 5.0) -> list[Event]:

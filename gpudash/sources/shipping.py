@@ -77,20 +77,24 @@ def binding_path() -> str:
     return spec.origin
 
 
-def sampler_payload() -> bytes:
+def sampler_payload(spare: tuple[str, ...] = ()) -> bytes:
     """Return the sampler's document without options, as JSON; from the cache where it is fresh.
 
-    The cache's key is the hash of everything that goes in.
+    Modules in `spare` travel as text and are run only when the sampler needs them. The cache's
+    key is the hash of everything that goes in.
     """
     with open(binding_path(), "rb") as file:
         binding = file.read()
     ours = [(name, source_of(name)) for name in SAMPLER_MODULES]
-    key = _key(binding, *(text.encode() for _, text in ours), source_of(_BOOTSTRAP).encode())
+    more = [(name, source_of(name)) for name in spare]
+    texts = [text.encode() for _, text in (*ours, *more)]
+    key = _key(binding, *texts, source_of(_BOOTSTRAP).encode())
     path = os.path.join(cache_folder(), f"sampler-{key}.json")
     cached = _unsealed(read_private(path))
     if cached is not None:
         return cached
-    document = _document([("pynvml", cut_or_whole(binding.decode())), *ours], SAMPLER_MODULES[-1])
+    modules = [("pynvml", cut_or_whole(binding.decode())), *ours]
+    document = _document(modules, SAMPLER_MODULES[-1], more)
     write_private(path, _sealed(document))
     return document
 
@@ -103,10 +107,17 @@ def hand_payload() -> bytes:
     return _document([(name, source_of(name)) for name in HAND_MODULES], HAND_MODULES[-1])
 
 
-def _document(modules: list[tuple[str, str]], main: str) -> bytes:
+def _document(
+    modules: list[tuple[str, str]], main: str, spare: list[tuple[str, str]] | None = None
+) -> bytes:
     import json
 
-    document = {"bootstrap": source_of(_BOOTSTRAP), "modules": modules, "main": main}
+    document = {
+        "bootstrap": source_of(_BOOTSTRAP),
+        "modules": modules,
+        "main": main,
+        "spare": spare or [],
+    }
     return json.dumps(document).encode()
 
 

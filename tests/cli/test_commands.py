@@ -168,6 +168,11 @@ def loaded(runner: Runner, driver: FakeDriver, folder: Path, *words: str) -> set
         ("doctor",),
         ("doctor", "--show-probe"),
         ("stream", "--count", "1"),
+        ("hosts",),
+        ("hosts", "node[01-32]"),
+        ("config",),
+        ("config", "validate"),
+        ("config", "--defaults"),
     ],
     ids=" ".join,
 )
@@ -180,6 +185,9 @@ def test_headless_commands_load_no_screen(
     assert not names & set(HEAVY)
     if words[0] != "stream":
         assert "asyncio" not in names
+    if words[0] == "check":
+        assert not names & {"ClusterShell", "tomllib", "gpudash.config.load"}
+    assert not names & {"yaml", "ClusterShell.NodeSet"}
 
 
 def test_the_probe_loads_nothing_of_the_machine(

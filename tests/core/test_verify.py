@@ -280,7 +280,7 @@ def word_of(total: int | None, got: GpuReading) -> str:
 streams = st.lists(events, max_size=12)
 
 
-@settings(max_examples=400)
+@settings(max_examples=200)
 @given(streams)
 def test_the_law_zero_needs_everything(happened: list[Event]) -> None:
     fleet = told(*happened)
@@ -321,7 +321,7 @@ def is_above_zero(found: Gpu) -> bool:
     )
 
 
-@settings(max_examples=400)
+@settings(max_examples=200)
 @given(streams)
 def test_a_second_judge_agrees(happened: list[Event]) -> None:
     assume(all(entry.uuid for event in happened for entry in getattr(event, "roster", ())))

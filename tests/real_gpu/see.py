@@ -136,6 +136,20 @@ def waited_for_zero(limit_s: float = 20.0) -> float:
     return time.monotonic() - began
 
 
+LIBRARY_COST = """
+import ctypes
+def rss():
+    with open("/proc/self/statm") as statm:
+        return int(statm.read().split()[1]) * 4096 / 1e6
+before = rss()
+library = ctypes.CDLL("libnvidia-ml.so.1")
+loaded = rss()
+library.nvmlInit_v2()
+print(f"{before:.1f} {loaded:.1f} {rss():.1f}")
+"""
+"""Resident MB of a bare interpreter with ctypes, with the library loaded, and initialised."""
+
+
 def main() -> None:
     """Run it all."""
     parser = argparse.ArgumentParser(description=__doc__)
@@ -178,6 +192,8 @@ def main() -> None:
     step("process ended")
     report["pictures"] += pictures(plan.out, "real_idle")[1:2]
     report["moments"] = moments
+    cost, _, _ = output(sys.executable, "-ISBc", LIBRARY_COST)
+    report["rss_mb_bare_loaded_initialised"] = [float(word) for word in cost.split()]
     doctor, code, _ = output(sys.executable, "-m", "gpudash", "doctor")
     report["doctor"] = {"exit_code": code, "text": doctor.splitlines()}
     stream, code, _ = output(

@@ -163,7 +163,7 @@ def test_a_one_shot(driver: FakeDriver) -> None:
     driver.with_used(2, MIB).write()
     probe = oneshot.begin()
     try:
-        hello, sample = oneshot.finish(probe)
+        hello, sample = oneshot.finish(probe)[:2]
     finally:
         probe.end()
     assert isinstance(hello, Hello)

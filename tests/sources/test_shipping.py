@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from gpudash.config.folders import cache_folder
 from gpudash.sources import shipping
-from gpudash.sources.folders import cache_folder
 from tests.fake_driver import FakeDriver
 from tests.probe.running import Program
 

@@ -38,7 +38,8 @@ class Tmux:
         self._env = {key: value for key, value in env.items() if key != "TMUX"}
         self.code = folder / "code"
         words = " ".join(f"'{word}'" for word in argv)
-        line = f"TERM=screen-256color {words}; echo $? > {self.code}; stty -a | grep -ow echo; sleep 60"
+        after = f"echo $? > {self.code}; stty -a | grep -ow echo; sleep 60"
+        line = f"TERM=screen-256color {words}; {after}"
         self.run("new-session", "-d", "-x", "80", "-y", "24", line)
 
     def run(self, *words: str) -> str:

@@ -57,8 +57,6 @@ def _start() -> oneshot.Probe:
 
 
 def _read(probe: oneshot.Probe, plan: argparse.Namespace) -> Fleet:
-    from gpudash.core.families import listed_pids, pids_are_local
-
     name = plan.hosts[0]
     fleet = _reduced(name, oneshot.finish(probe))
     if fleet.hosts[0].problem is not None and not fleet.hosts[0].gpus:
@@ -66,23 +64,32 @@ def _read(probe: oneshot.Probe, plan: argparse.Namespace) -> Fleet:
 
         events = smi_events()
         if events is not None:
-            fleet = _reduced(name, events)
-    host = fleet.hosts[0]
-    pids = listed_pids(host)
-    if pids and pids_are_local(host):
-        # One short-lived process more, only where somebody holds something.
-        fleet = _reduced(name, oneshot.ask_processes(pids), fleet)
+            fleet = _named(_reduced(name, events))
     return fleet
 
 
-def _reduced(name: str, events: list[Event], fleet: Fleet | None = None) -> Fleet:
-    """Apply events; an answer about processes that failed takes nothing from a reading."""
-    from gpudash.core.events import LinkDown
+def _named(fleet: Fleet) -> Fleet:
+    """Ask who is listed: nvidia-smi names no owner. Nobody's answer takes nothing away."""
+    from gpudash.core.events import Ack
+    from gpudash.core.families import listed_pids, pids_are_local
+    from gpudash.core.fleet import apply
+
+    host = fleet.hosts[0]
+    pids = listed_pids(host)
+    for event in oneshot.ask_processes(pids) if pids and pids_are_local(host) else ():
+        if isinstance(event, Ack):
+            fleet = apply(fleet, host.name, event, 0.0)
+    return fleet
+
+
+def _reduced(name: str, events: list[Event]) -> Fleet:
+    """Apply events; who a pid is counts only where the driver's pids are this host's."""
+    from gpudash.core.events import Ack
+    from gpudash.core.families import pids_are_local
     from gpudash.core.fleet import apply, new_fleet
 
-    is_reading = fleet is None
-    fleet = fleet or new_fleet((name,), 0.0)
+    fleet = new_fleet((name,), 0.0)
     for event in events:
-        if is_reading or not isinstance(event, LinkDown):
+        if not isinstance(event, Ack) or pids_are_local(fleet.hosts[0]):
             fleet = apply(fleet, name, event, 0.0)
     return fleet

@@ -14,6 +14,8 @@ if TYPE_CHECKING:
 
 FIRST_LOOK_S = 1.0
 """So long the first frame waits for readings; a slow driver is shown as connecting."""
+FIRST_INTERVAL = "1s"
+"""The sampler starts before the configuration is read, and is told what it says."""
 DENSITIES = ("card", "line", "cell")
 
 
@@ -35,6 +37,8 @@ def _show(plan: argparse.Namespace, early: EarlySampler | None) -> int:
     from gpudash.ui.early import EarlyScreen
 
     finish_looks(plan)
+    if early is not None:
+        early.change_interval(plan.interval_s)
     looks = start.Looks(plan.theme, plan.density, is_ascii=plan.ascii)
     with EarlyScreen() as screen:
         fleet = _first_fleet(early)
@@ -56,23 +60,24 @@ def _parse(words: list[str]) -> argparse.Namespace:
     add_looks(parser)
     plan = parser.parse_words([word for word in words if word != "--"])
     plan.hosts = arguments.local_hosts(plan.hosts)
-    plan.interval_s = arguments.interval(plan.interval)
+    plan.interval_s = arguments.interval(plan.interval or FIRST_INTERVAL)
     return plan
 
 
 def add_looks(parser: argparse.ArgumentParser) -> None:
     """Add the flags that the dashboard and the demo share."""
-    parser.add_argument("--interval", default="1s", metavar="D", help="100ms to 1h (default 1s)")
+    parser.add_argument("--interval", metavar="D", help="100ms to 1h (default 1s)")
     parser.add_argument("--theme", metavar="NAME", help="default gpudash-dark; t changes it")
     parser.add_argument("--density", metavar="WHAT", help="card, line or cell; default: what fits")
     parser.add_argument("--ascii", action="store_true", help="draw with ASCII only")
 
 
 def finish_looks(plan: argparse.Namespace) -> None:
-    """Check and convert these flags. Raises UsageError."""
+    """Check and convert these flags; the configuration says the rest. Raises UsageError."""
+    from gpudash.cli.settings import configured
     from gpudash.ui.paint.view import Density
 
-    plan.interval_s = arguments.interval(plan.interval)
+    configured(plan)
     if plan.density is not None:
         plan.density = Density(arguments.choose(plan.density, DENSITIES, "density"))
 

@@ -10,6 +10,7 @@ import signal
 
 from gpudash.cli import arguments, diagnostics, output
 from gpudash.cli.commands.documents import info_document, reading_document
+from gpudash.cli.settings import configured
 from gpudash.core.errors import ExitCode, GpudashError, UsageError, worst
 from gpudash.core.events import Event, Sample
 from gpudash.core.model import GpuReading, Host, Link
@@ -30,15 +31,15 @@ def run(words: list[str]) -> int:
         "host, 130 when interrupted, else with the code of what went wrong.",
     )
     parser.add_argument("hosts", nargs="*", metavar="HOST", help="local; default: this machine")
-    parser.add_argument("--interval", default="1s", metavar="D", help="100ms to 1h (default 1s)")
+    parser.add_argument("--interval", metavar="D", help="100ms to 1h (default 1s)")
     parser.add_argument("--count", type=int, metavar="N", help="end after N samples of each host")
     plan = parser.parse_words(words)
     hosts = arguments.local_hosts(plan.hosts)
     if plan.count is not None and plan.count < 1:
         raise UsageError(f"--count {plan.count}: must be at least 1")
-    interval_s = arguments.interval(plan.interval)
+    configured(plan)
     sources = tuple(local_source(name) for name in hosts)
-    return asyncio.run(_stream(sources, interval_s, plan))
+    return asyncio.run(_stream(sources, plan.interval_s, plan))
 
 
 async def _stream(
