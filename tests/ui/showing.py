@@ -135,6 +135,9 @@ async def showing(
     )
     async with app.run_test(size=(width, height), notifications=True) as pilot:
         await pilot.pause()
+        # The second look knows since when the banner's word stands.
+        app.repaint()
+        await pilot.pause()
         yield Shown(app, pilot, monitor, clock, scene)
 
 
