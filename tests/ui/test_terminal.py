@@ -51,8 +51,11 @@ class Tmux:
     def screen(self) -> str:
         return self.run("capture-pane", "-p")
 
-    def shows(self, text: str) -> None:
-        wait_for(lambda: text in self.screen())
+    def shows(self, *texts: str) -> None:
+        try:
+            wait_for(lambda: all(text in self.screen() for text in texts))
+        except AssertionError:
+            raise AssertionError(f"{texts} never stood here:\n{self.screen()}") from None
 
     def ends_with(self, code: int) -> None:
         wait_for(lambda: self.code.exists() and bool(self.code.read_text()))
@@ -96,9 +99,10 @@ def test_the_demo_from_key_to_key(tmux: Callable[..., Tmux], tmp_path: Path) -> 
     pane.shows("copied to tmux")
     assert pane.run("show-buffer").startswith("No open problem.")
     pane.run("send-keys", "q")
-    pane.shows("what happened")
+    wait_for(lambda: "No open problem." not in pane.screen())
     pane.run("resize-window", "-x", "40", "-y", "10")
-    wait_for(lambda: len(pane.screen().splitlines()) == 10 and "IN USE" in pane.screen())
+    wait_for(lambda: "every 1.0 s" not in pane.screen())
+    pane.shows("IN USE", "SIMULATED")
     pane.run("send-keys", "q")
     pane.ends_with(0)
     pane.shows("echo\n")
