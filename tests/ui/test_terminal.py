@@ -55,7 +55,12 @@ class Tmux:
         try:
             wait_for(lambda: all(text in self.screen() for text in texts))
         except AssertionError:
-            raise AssertionError(f"{texts} never stood here:\n{self.screen()}") from None
+            first = self.screen()
+            time.sleep(1.5)
+            size = self.run("display-message", "-p", "#{pane_width}x#{pane_height}")
+            raise AssertionError(
+                f"{texts} never stood here ({size.strip()}):\n{first}\nand then:\n{self.screen()}"
+            ) from None
 
     def ends_with(self, code: int) -> None:
         wait_for(lambda: self.code.exists() and bool(self.code.read_text()))
