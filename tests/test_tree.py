@@ -78,12 +78,17 @@ def test_modules_have_names_of_their_own() -> None:
 
 
 def imports_of(path: Path) -> set[str]:
+    """Return what a module needs to be imported at all: imports in functions don't count."""
     names: set[str] = set()
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+    nodes: list[ast.AST] = [ast.parse(path.read_text(encoding="utf-8"))]
+    while nodes:
+        node = nodes.pop()
         if isinstance(node, ast.Import):
             names |= {alias.name.split(".")[0] for alias in node.names}
         elif isinstance(node, ast.ImportFrom) and node.module:
             names.add(node.module.split(".")[0])
+        elif not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            nodes += ast.iter_child_nodes(node)
     return names
 
 

@@ -89,7 +89,9 @@ def is_terminal() -> bool:
 
 def require_terminal() -> None:
     """Raise UsageError where there is no terminal to draw on."""
-    if not (sys.stdin.isatty() and sys.stdout.isatty() and sys.stderr.isatty()):
+    # A stream that was closed before the start is None.
+    streams = (sys.stdin, sys.stdout, sys.stderr)
+    if not all(stream is not None and stream.isatty() for stream in streams):
         raise UsageError(
             "the dashboard needs a terminal",
             hint="For scripts: gpudash check, or gpudash stream",

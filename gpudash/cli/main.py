@@ -28,21 +28,23 @@ exit codes: 0 zero or ok, 1 held, 2 usage, 3 unreachable, 4 unknown, 5 timed out
 
 def run(words: list[str]) -> int:
     """Run what the words say and return the exit code."""
-    first = words[0] if words else ""
-    if first in ("-h", "--help", "help"):
-        sys.stdout.write(USAGE)
-        return 0
-    if first in ("-V", "--version"):
-        from gpudash import __version__
-
-        sys.stdout.write(f"gpudash {__version__}\n")
-        return 0
-    return _guarded(words)
+    try:
+        return _dispatch(words)
+    except KeyboardInterrupt:
+        return 130
+    except Exception as error:
+        return _ended_by(error)
 
 
 def _dispatch(words: list[str]) -> int:
     first = words[0] if words else ""
     match first:
+        case "-h" | "--help" | "help":
+            return _write(USAGE)
+        case "-V" | "--version":
+            from gpudash import __version__
+
+            return _write(f"gpudash {__version__}\n")
         case "check":
             from gpudash.cli.commands import check
 
@@ -76,25 +78,26 @@ def _dispatch(words: list[str]) -> int:
             return dashboard.run(words)
 
 
-def _guarded(words: list[str]) -> int:
-    try:
-        return _dispatch(words)
-    except KeyboardInterrupt:
-        return 130
-    except Exception as error:
-        from gpudash.cli.diagnostics import report
-        from gpudash.cli.output import Closed
-        from gpudash.core.errors import GpudashError
+def _write(text: str) -> int:
+    from gpudash.cli import output
 
-        if isinstance(error, Closed):
-            return 0
-        if isinstance(error, GpudashError):
-            return report(error)
-        # Python's own exit code for a traceback is 1, which would read as HELD.
-        from gpudash.core.errors import ReadingError
+    output.write(text)
+    return 0
 
-        _print_traceback()
-        return report(ReadingError(f"this is a bug in gpudash: {type(error).__name__}"))
+
+def _ended_by(error: Exception) -> int:
+    """Say what went wrong in one sentence; return the exit code."""
+    from gpudash.cli.diagnostics import report
+    from gpudash.cli.output import Closed
+    from gpudash.core.errors import GpudashError, ReadingError
+
+    if isinstance(error, Closed):
+        return 0
+    if isinstance(error, GpudashError):
+        return report(error)
+    # Python's own exit code for a traceback is 1, which would read as HELD.
+    _print_traceback()
+    return report(ReadingError(f"this is a bug in gpudash: {type(error).__name__}"))
 
 
 def _print_traceback() -> None:

@@ -84,9 +84,13 @@ def gpu_processes(gpu: Gpu) -> tuple[tuple[int, int | None], ...]:
     reading = gpu.reading
     if reading is None or gpu.state in (GpuState.LOST, GpuState.MISSING):
         return ()
+    listed = reading.processes or ()
+    if len(listed) < 2 and not reading.mig:
+        # Most GPUs have one holder or none, and every painter asks.
+        return tuple((process.pid, process.used_bytes) for process in listed)
     used: dict[int, int | None] = {}
     lists = (reading.processes, *(slice_.processes for slice_ in reading.mig))
-    for process in (process for listed in lists for process in listed or ()):
+    for process in (process for one in lists for process in one or ()):
         before = used.get(process.pid)
         if process.used_bytes is None:
             used.setdefault(process.pid, None)

@@ -48,19 +48,21 @@ def apply(fleet: Fleet, name: str, event: Event, at_s: float) -> Fleet:
     if after is before:
         return fleet
     letters = fleet.letters
-    if _families_changed(before, after):
+    has_new_families = families_changed(before, after)
+    if has_new_families:
         letters = relettered(fleet, after)
-    news = noticed(before, after, letters, at_s)
+    news = noticed(before, after, letters, at_s, has_new_families=has_new_families)
     hosts = tuple(after if host.name == name else host for host in fleet.hosts)
     happenings = (*news, *fleet.happenings)[:HAPPENINGS] if news else fleet.happenings
     return replace(fleet, hosts=hosts, letters=letters, happenings=happenings)
 
 
-def _families_changed(before: Host, after: Host) -> bool:
+def families_changed(before: Host, after: Host) -> bool:
+    """Tell whether who holds memory may be somebody else now."""
     return (
         before.processes is not after.processes
         or before.gone_pids != after.gone_pids
-        or listed_pids(before) != listed_pids(after)
+        or before.listed != after.listed
     )
 
 
@@ -193,7 +195,8 @@ def _sampled(host: Host, sample: Sample, at_s: float) -> Host:
         return _garbled(host, Garbled(reason="a tick is incomplete", excerpt=""), at_s)
     if sample.seq <= host.seq:
         return host
-    driver = host.facts.driver
+    # The scrambled lists of some drivers are a matter of the binding: nvidia-smi brings its own.
+    driver = host.facts.driver if host.facts.source == "nvml" else None
     read = iter(sample.readings)
     gpus = tuple(
         gpu if gpu.state is GpuState.MISSING else read_gpu(gpu.info, next(read), driver)
@@ -206,19 +209,18 @@ def _sampled(host: Host, sample: Sample, at_s: float) -> Host:
         host_monotonic_s=sample.host_monotonic_s,
         received_s=at_s,
         samples=host.samples + 1,
-        problem=None if gpus else host.problem,
-        gone_pids=host.gone_pids,
+        problem=None if present else host.problem,
     )
     listed = listed_pids(host)
-    if not host.gone_pids <= listed:
-        host = replace(host, gone_pids=host.gone_pids & listed)
+    if listed != host.listed:
+        host = replace(host, listed=listed, gone_pids=host.gone_pids & listed)
     return _linked(host, Link.LIVE, at_s)
 
 
 def _answered(host: Host, ack: Ack, at_s: float) -> Host:
     if not ack.processes and not ack.gone:
         return host
-    listed = listed_pids(host)
+    listed = host.listed
     told = {info.pid: replace(info, known_at_s=at_s) for info in ack.processes}
     known = {info.pid: info for info in host.processes if info.pid in listed}
     known.update({pid: info for pid, info in told.items() if pid in listed})

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gpudash.core.families import Holder, Key, family_key, holders, listed_pids
+from gpudash.core.families import Holder, Key, family_key, holders
 from gpudash.core.model import Gpu, GpuState, Happening, Host, Link, Owner
 from gpudash.core.units import format_duration, index_list
 
@@ -11,18 +11,19 @@ HEAT_BITS = 0x40 | 0x20
 
 
 def noticed(
-    before: Host, after: Host, letters: tuple[tuple[Key, str], ...], at_s: float
+    before: Host,
+    after: Host,
+    letters: tuple[tuple[Key, str], ...],
+    at_s: float,
+    *,
+    has_new_families: bool,
 ) -> tuple[Happening, ...]:
     """Return what happened between two states of a host, newest first."""
     news: list[Happening] = []
     news += _link_news(before, after, at_s)
     if before.gpus is not after.gpus:
         news += _gpu_news(before, after, at_s)
-    if (
-        before.processes is not after.processes
-        or before.gone_pids != after.gone_pids
-        or listed_pids(before) != listed_pids(after)
-    ):
+    if has_new_families:
         news += _family_news(before, after, dict(letters), at_s)
     return tuple(reversed(news))
 
@@ -103,11 +104,10 @@ def _family_news(
     before: Host, after: Host, letters: dict[Key, str], at_s: float
 ) -> list[Happening]:
     old = {holder.key: holder for holder in holders(before, ())}
-    still_listed = listed_pids(after)
     news = [
         _departure(holder, after.name, at_s)
         for holder in old.values()
-        if not still_listed.intersection(holder.pids)
+        if not after.listed.intersection(holder.pids)
     ]
     if before.samples == 0:
         return news

@@ -236,6 +236,8 @@ class Host:
     """In roster order; a GPU that was known and is gone stays, as MISSING."""
     processes: tuple[ProcessInfo, ...] = ()
     """What the hand knows, by ascending pid; a listed pid without one is not known."""
+    listed: frozenset[int] = frozenset()
+    """Pids on any process list of the newest tick; kept by the reducer."""
     gone_pids: frozenset[int] = frozenset()
     """Pids that the driver lists and the host does not know any more."""
     problem: Problem | None = None

@@ -63,7 +63,8 @@ def trusted(reading: GpuReading, info: GpuInfo, driver: str | None) -> GpuReadin
     """Return the reading without what can't be true; never adds anything.
 
     Used memory above the total, a process list with impossible pids or sums and NVML's own
-    words for "unknown" are dropped: they become None.
+    words for "unknown" are dropped: they become None. A dropped list was wrong about who, not
+    about whether somebody is there: its rows stay as hidden processes.
     """
     reading = _without_sentinels(reading)
     used = reading.used_bytes
@@ -71,7 +72,8 @@ def trusted(reading: GpuReading, info: GpuInfo, driver: str | None) -> GpuReadin
         reading = replace(reading, used_bytes=None)
     processes = reading.processes
     if processes and not _is_plausible(processes, info, driver):
-        reading = replace(reading, processes=None)
+        hidden = reading.hidden_processes + len(processes)
+        reading = replace(reading, processes=None, hidden_processes=hidden)
     return reading
 
 
@@ -105,7 +107,7 @@ def state_of(info: GpuInfo, reading: GpuReading | None) -> GpuState:
     """Tell what can be said of a GPU from the codes of one reading."""
     if reading is None:
         return GpuState.UNREAD
-    codes = reading.codes
+    codes = reading.codes | {part.fault_code for part in reading.mig}
     if codes & {nvml.GPU_IS_LOST, nvml.GPU_NOT_FOUND}:
         return GpuState.LOST
     if nvml.RESET_REQUIRED in codes:

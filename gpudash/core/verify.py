@@ -12,7 +12,7 @@ from enum import Enum
 
 from gpudash.core import nvml
 from gpudash.core.errors import ExitCode, worst
-from gpudash.core.model import Fleet, Gpu, GpuReading, GpuState, Host, Link
+from gpudash.core.model import Fleet, Gpu, GpuProcess, GpuReading, GpuState, Host, Link
 from gpudash.core.readings import listed_bytes
 from gpudash.core.scope import Scope
 from gpudash.core.units import format_memory
@@ -132,16 +132,24 @@ def judge_gpu(gpu: Gpu) -> GpuVerdict:
 
 def _is_anybody_listed(reading: GpuReading | None) -> bool:
     """Tell whether a process is listed at all: whoever is listed has a context, which costs."""
-    return reading is not None and (bool(reading.processes) or reading.hidden_processes > 0)
+    return reading is not None and (any(_lists(reading)) or reading.hidden_processes > 0)
+
+
+def _lists(reading: GpuReading) -> tuple[tuple[GpuProcess, ...], ...]:
+    """Return all process lists of a GPU, its slices' included."""
+    return tuple(
+        listed or () for listed in (reading.processes, *(part.processes for part in reading.mig))
+    )
 
 
 def _why_zero_is_open(reading: GpuReading) -> str:
     if reading.doubt:
         return reading.doubt
-    lists = (reading.processes, *(slice_.processes for slice_ in reading.mig))
-    unsized = any(process.used_bytes is None for listed in lists for process in listed or ())
+    unsized = any(process.used_bytes is None for rows in _lists(reading) for process in rows)
     if unsized or reading.hidden_processes:
         return "a process is listed and what it holds is not reported"
+    if any(part.used_bytes is None for part in reading.mig):
+        return "the memory of a MIG slice can't be read"
     return ""
 
 

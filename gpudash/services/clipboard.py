@@ -7,7 +7,7 @@ from collections.abc import Mapping
 
 from gpudash.sources.process import Child
 
-_PATIENCE_S = 2.0
+_PATIENCE_S = 5.0
 _STEP_S = 0.02
 
 

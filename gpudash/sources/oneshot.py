@@ -19,7 +19,12 @@ if TYPE_CHECKING:
 
     from gpudash.core.events import Event, ProbeEvent, Sample
     from gpudash.core.model import Problem
+    from gpudash.core.wire import LineDecoder
 
+WHO_PATIENCE_S = 1.5
+"""So long names are waited for: a directory service may be slow, and memory is read already."""
+HUNG_S = 8.0
+"""A call on a GPU that has not returned for so long hangs."""
 PATIENCE_S = 30.0
 """First answers of 24 s were met in public reports (many GPUs without persistence mode)."""
 
@@ -43,6 +48,7 @@ class Probe:
         members = f'{{"token":"{self.token}"{"," + options if options else ""}}}'
         self._child = Child(python_argv())
         self._child.write(shipping.with_options(document, members.encode()))
+        self._decoder: LineDecoder | None = None
 
     def send(self, line: bytes) -> None:
         """Send one command."""
@@ -55,7 +61,7 @@ class Probe:
         """
         from gpudash.core.wire import LineDecoder
 
-        decoder = LineDecoder(self.token)
+        decoder = self._decoder = self._decoder or LineDecoder(self.token)
         events: list[Event] = []
         deadline = time.monotonic() + patience_s
         while (left_s := deadline - time.monotonic()) > 0:
@@ -114,28 +120,29 @@ def begin() -> Probe:
     The hand's text goes along: after its one tick the sampler can answer who is listed, and a
     second start of Python is spared.
     """
-    return Probe(shipping.sampler_payload(shipping.HAND_MODULES[-1:]), '"once":true')
+    options = f'"once":true,"hung":{HUNG_S}'
+    return Probe(shipping.sampler_payload(shipping.HAND_MODULES[-1:]), options)
 
 
 def finish(probe: Probe, patience_s: float = PATIENCE_S) -> list[Event]:
     """Return all that the one-shot said; the caller ends it, when there is time for it."""
     from gpudash.core.events import Ack, Fault, LinkDown, Sample
 
-    def is_done(event: object) -> bool:
-        match event:
-            case Sample():
-                return not is_anybody_listed(event)
-            case Ack():
-                return event.is_last
-            case Fault():
-                return event.is_fatal or event.code is None
-            case _:
-                return False
+    def is_read(event: object) -> bool:
+        if isinstance(event, Fault):
+            # Opening a session may take half a minute; a call on one GPU that long is a hang.
+            hangs = event.code is None and event.gpu_index is not None
+            return event.is_fatal or hangs
+        return isinstance(event, Sample)
 
-    events = probe.events_until(is_done, patience_s)
-    if any(isinstance(event, Sample) for event in events):
+    events = probe.events_until(is_read, patience_s)
+    samples = [event for event in events if isinstance(event, Sample)]
+    if samples and is_anybody_listed(samples[-1]):
+        answers = probe.events_until(
+            lambda event: isinstance(event, Ack) and event.is_last, WHO_PATIENCE_S
+        )
         # The reading is whole; that nobody said who is listed takes nothing from it.
-        return [event for event in events if not isinstance(event, LinkDown)]
+        events += [event for event in answers if not isinstance(event, LinkDown)]
     return events
 
 

@@ -119,6 +119,11 @@ class Terminal:
                 self._status = status
         return self._status is not None
 
+    @property
+    def exit_code(self) -> int | None:
+        """Return how the program ended (a signal as a negative number), or None while it runs."""
+        return os.waitstatus_to_exitcode(self._status or 0) if self.has_ended else None
+
     def press(self, keys: str) -> None:
         """Send keys."""
         with contextlib.suppress(OSError):

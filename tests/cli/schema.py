@@ -64,6 +64,8 @@ READING: dict[str, Any] = {
     "recovery_action": MAYBE_NUMBER,
     "nvml_codes": [NUMBER],
     "processes": [PROCESS],
+    "hidden_processes": NUMBER,
+    "doubt": MAYBE_TEXT,
     "mig": [MIG],
 }
 VERDICTS = {"ZERO", "HELD", "UNKNOWN"}

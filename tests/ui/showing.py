@@ -20,6 +20,8 @@ from tests.services.virtual import ScriptedSource
 from tests.ui import fleets
 
 PAST_S = 300
+PAST_HOSTS = 8
+"""More are shown as cells, without a past."""
 
 
 @dataclass
@@ -50,6 +52,8 @@ class StillMonitor(FleetMonitor):
         for host in self.shown.hosts:
             if host.link is Link.PAUSED:
                 self._watches[host.name].paused_s = host.link_since_s
+            if len(self.shown.hosts) > PAST_HOSTS:
+                continue
             levels = fleets.utilisation(host)
             for gpu in host.gpus:
                 columns = levels(gpu.info.key, PAST_S, 1)
@@ -130,6 +134,9 @@ async def showing(
         demo=lambda: StillMonitor(fleets.busy(), clock),
     )
     async with app.run_test(size=(width, height), notifications=True) as pilot:
+        await pilot.pause()
+        # The second look knows since when the banner's word stands.
+        app.repaint()
         await pilot.pause()
         yield Shown(app, pilot, monitor, clock, scene)
 

@@ -27,7 +27,7 @@ STATES: dict[str, Callable[[], Fleet]] = {
     "welcome": no_driver,
     "many": fleets.many,
 }
-SIZES = ((40, 10), (80, 24), (120, 40), (200, 60), (320, 90))
+SIZES = ((40, 10), (80, 24), (120, 40))
 
 
 def check_golden(name: str, text: str) -> None:
@@ -45,8 +45,7 @@ async def test_a_state(state: str, size: tuple[int, int]) -> None:
         rows = shown.rows()
         assert len(rows) == size[1]
         assert all(len(row) == size[0] for row in rows)
-        if size[0] in (40, 80, 120):
-            check_golden(f"{state}-{size[0]}x{size[1]}", shown.text())
+        check_golden(f"{state}-{size[0]}x{size[1]}", shown.text())
 
 
 @pytest.mark.parametrize(("key", "name"), [("question_mark", "help"), ("e", "problems")])
@@ -57,8 +56,8 @@ async def test_a_dialog(key: str, name: str, size: tuple[int, int]) -> None:
         check_golden(f"{name}-{size[0]}x{size[1]}", shown.text())
 
 
-@pytest.mark.parametrize("size", [(1, 1), (2, 2), (10, 3), (39, 9), (500, 150)], ids=str)
-@pytest.mark.parametrize("state", ["busy", "stale-lost-mig", "welcome", "many"])
+@pytest.mark.parametrize("size", [(1, 1), (10, 3), (39, 9), (200, 60), (320, 90)], ids=str)
+@pytest.mark.parametrize("state", ["stale-lost-mig", "welcome", "many"])
 async def test_odd_sizes_do_not_break_it(state: str, size: tuple[int, int]) -> None:
     async with showing(STATES[state](), *size) as shown:
         await shown.press("down", "d", "question_mark", "escape", "e")

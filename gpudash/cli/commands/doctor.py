@@ -84,7 +84,7 @@ def _here() -> list[Finding]:
 
 
 def _encoding() -> Finding:
-    encoding = (sys.stdout.encoding or "").lower()
+    encoding = ((sys.stdout and sys.stdout.encoding) or "").lower()
     if "utf" in encoding:
         return Finding(what="encoding", state="ok", found=encoding)
     return Finding(

@@ -101,6 +101,8 @@ def reading_document(reading: GpuReading, host: Host) -> dict[str, object]:
         "recovery_action": reading.recovery_action,
         "nvml_codes": sorted(reading.codes),
         "processes": _processes(reading.processes, host),
+        "hidden_processes": reading.hidden_processes,
+        "doubt": reading.doubt or None,
         "mig": [_mig(slice_, host) for slice_ in reading.mig],
     }
 

@@ -118,7 +118,7 @@ class _Writer:
         if problem is None:
             return
         diagnostics.say(f"gpudash: {host.name}: {problem.sentence} {problem.advice}".rstrip())
-        if host.samples == 0:
+        if host.samples == 0 and host.link in (Link.DOWN, Link.LIVE):
             # A host that never gave a reading: when that is all of them, there is no stream.
             self._failed[host.name] = problem.exit_code
             if len(self._failed) == self._hosts:

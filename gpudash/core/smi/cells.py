@@ -100,6 +100,16 @@ def count(cell: str, *units: str) -> int | None:
     return int(text) if _COUNT.fullmatch(text) else None
 
 
+MOST_GPUS = 1024
+"""More than any host has: a larger index is some other number in the wrong place."""
+
+
+def index(cell: str) -> int | None:
+    """Return a GPU index, or None for what can't be one."""
+    number = count(cell)
+    return number if number is not None and number < MOST_GPUS else None
+
+
 def decimal(cell: str, *units: str) -> float | None:
     """Return a decimal number, with one of the units or without any."""
     text = _without_unit(cell, units)

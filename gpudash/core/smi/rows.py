@@ -162,7 +162,7 @@ def _looks_like_row(line: str, split: list[str], columns: tuple[str, ...]) -> bo
 
 
 _CHECKS: dict[str, Callable[[str], bool]] = {
-    "index": lambda cell: cells.count(cell) is not None,
+    "index": lambda cell: cells.index(cell) is not None,
     "uuid": lambda cell: cells.uuid(cell) is not None,
     "pci.bus_id": lambda cell: cells.bus_id(cell) is not None,
     "memory.used": lambda cell: cells.memory_bytes(cell) is not None,
@@ -182,7 +182,7 @@ def _row(row: dict[str, str]) -> GpuRow | None:
     """Decode a row of the right width; None when nothing in it is what its column promises."""
     if not any(_is_sound(name, cell) for name, cell in row.items()):
         return None
-    index = cells.count(row.get("index", ""))
+    index = cells.index(row.get("index", ""))
     uuid, bus = cells.uuid(row.get("uuid", "")), cells.bus_id(row.get("pci.bus_id", ""))
     return GpuRow(
         index=index,
@@ -209,7 +209,7 @@ def _is_sound(name: str, cell: str) -> bool:
 
 def _is_identified(row: dict[str, str]) -> bool:
     """Tell whether the row says which GPU it is; a garbled identity voids it."""
-    if "index" in row and cells.count(row["index"]) is None:
+    if "index" in row and cells.index(row["index"]) is None:
         return False
     if "uuid" in row and cells.uuid(row["uuid"]) is None and cells.code_of(row["uuid"]) is None:
         return False

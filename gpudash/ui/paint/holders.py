@@ -187,5 +187,8 @@ def _since(row: HolderRow, columns: HolderColumns, view: HoldersView) -> Row:
     if columns.since < 19:
         return ((" " + right(age, columns.since), "text-muted" if row.is_old else "text"),)
     began = view.wall_of(view.now_s - row.age_s)
+    if len(began) > 9:
+        # Of another day: the date has room, and the age says the rest.
+        began = began.rpartition(" ")[0]
     plain = "text-muted" if row.is_old else "text"
     return (f"  {left(began, 10)}", plain), (left(age, 9), "text-muted")

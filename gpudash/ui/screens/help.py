@@ -27,7 +27,7 @@ class HelpScreen(PageScreen):
         super().__init__("help", "esc closes")
         self._ink = ink
         self._glyphs = glyphs
-        self._rows = Rows(ink)
+        self._rows = Rows(ink, blank="text on raised")
 
     def compose_page(self) -> ComposeResult:
         """Mount one scrolling page of painted rows."""

@@ -18,8 +18,10 @@ class Rows(Widget):
 
     ALLOW_SELECT: ClassVar[bool] = False
 
-    def __init__(self, ink: Ink, *, id: str | None = None, classes: str | None = None) -> None:
-        super().__init__(id=id, classes=classes)
+    def __init__(self, ink: Ink, *, id: str | None = None, blank: str = "text") -> None:
+        """`blank`: style key of what no row covers."""
+        super().__init__(id=id)
+        self._blank = blank
         self._ink = ink
         self._rows: tuple[Row, ...] = ()
         self._width = 0
@@ -51,8 +53,8 @@ class Rows(Widget):
         width = self.size.width
         row = self._rows[y] if y < len(self._rows) else ()
         if not row:
-            return Strip.blank(width, self._ink.style("text"))
+            return Strip.blank(width, self._ink.style(self._blank))
         strip = self._ink.strip(row, self._width)
         if width == self._width:
             return strip
-        return strip.adjust_cell_length(width, self._ink.style("text"))
+        return strip.adjust_cell_length(width, self._ink.style(self._blank))
