@@ -50,8 +50,13 @@ def parse(words: list[str]) -> argparse.Namespace:
     )
     parser.add_argument("--format", default="table", metavar="F", help=" | ".join(FORMATS))
     plan = parser.parse_words(words)
-    plan.ways = ways_of(plan.hosts)
     plan.format = arguments.choose(plan.format, FORMATS, "format")
+    plan.ways = ways_of(plan.hosts)
+    if plan.format == "smi" and len(plan.ways) > 1:
+        raise UsageError(
+            "--format smi is for one host: its lines carry no name",
+            hint="For several: --format csv, or jsonl",
+        )
     plan.expect = parse_expectation(plan.expect)
     plan.scope = parse_scope(plan.gpu) if plan.gpu is not None else None
     return plan
