@@ -9,6 +9,7 @@ from gpudash.services.clock import Clock
 
 SLEPT_S = 5.0
 """A shorter jump is no sleep that a link could notice."""
+LOOK_S = 1.0
 
 
 class Leap:
@@ -26,8 +27,8 @@ class Leap:
         return slept_s > SLEPT_S
 
 
-async def every_second(look: Callable[[], None]) -> None:
+async def keep_looking(look: Callable[[], None]) -> None:
     """Look again and again, until cancelled."""
     while True:
-        await asyncio.sleep(1.0)
+        await asyncio.sleep(LOOK_S)
         look()

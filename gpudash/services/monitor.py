@@ -30,7 +30,7 @@ from gpudash.core.model import Fleet, Host, Link, Problem
 from gpudash.services.attempts import SILENT, bug_problem, open_unless_woken, rest
 from gpudash.services.clock import Clock
 from gpudash.services.inquiry import Inquiry
-from gpudash.services.leap import Leap, every_second
+from gpudash.services.leap import Leap, keep_looking
 from gpudash.services.trace import Pacer, remember
 from gpudash.sources.base import HostSource, SourceError, Stream
 
@@ -100,7 +100,7 @@ class FleetMonitor:
     def start(self) -> None:
         """Begin to watch every host."""
         self._leap = Leap(self._clock, asyncio.get_running_loop().time)
-        self._leap_task = asyncio.create_task(every_second(self._heed_sleep), name="leap")
+        self._leap_task = asyncio.create_task(keep_looking(self._heed_sleep), name="leap")
         for name, watch in self._watches.items():
             watch.task = asyncio.create_task(self._watch(name, watch), name=f"watch {name}")
 

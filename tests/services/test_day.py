@@ -5,9 +5,12 @@ from __future__ import annotations
 import asyncio
 import random
 
+import pytest
+
 from gpudash.core.events import Event
 from gpudash.core.model import Host, Link
 from gpudash.core.verify import Verdict, judge_fleet
+from gpudash.services import leap
 from gpudash.services.monitor import STALE_INTERVALS, FleetMonitor
 from tests.core.making import hello, reading, roster, sample
 from tests.services.virtual import ScriptedSource, ScriptedStream, Step, VirtualClock, down, run
@@ -26,17 +29,19 @@ class Restless(ScriptedSource):
     async def open_sampler(self, interval_s: float) -> ScriptedStream:
         chance = self._chance
         await asyncio.sleep(chance.uniform(0, 3))
-        if chance.random() < 0.3:
+        if chance.random() < 0.2:
             raise down("refused")
         steps: list[Step] = [(0.1, hello(*roster(1), interval_s=INTERVAL_S))]
-        for seq in range(1, chance.randint(2, 400)):
-            wait_s = INTERVAL_S if chance.random() > 0.01 else chance.uniform(200, 900)
+        steps.append((0.1, sample(1, reading(0))))
+        for seq in range(2, chance.randint(2, 400)):
+            wait_s = INTERVAL_S if chance.random() > 0.002 else chance.uniform(200, 900)
             steps.append((wait_s, sample(seq, reading(0))))
         self.streams.append(ScriptedStream([*steps, (0.0, down("link lost"))]))
         return self.streams[-1]
 
 
-def test_a_day_of_eight_hosts() -> None:
+def test_a_day_of_eight_hosts(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(leap, "LOOK_S", 300.0)
     seen: dict[Link, int] = dict.fromkeys(Link, 0)
     zeros = 0
 
