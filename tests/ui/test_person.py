@@ -10,6 +10,7 @@ from gpudash.core.hostkeys import OfferedKey, Trust
 from gpudash.core.model import Fleet, Host, Link, Problem
 from gpudash.services.door import Door
 from gpudash.sources.logins import Logins
+from gpudash.ui.screens import person
 from tests.ui import fleets
 from tests.ui.showing import Shown, showing
 
@@ -97,7 +98,10 @@ async def test_outside_text_is_only_text() -> None:
     [("y", True, True), ("o", True, False), ("n", False, False), ("escape", False, False)],
 )
 @pytest.mark.parametrize("gate", ["", "other,jump"])
-async def test_an_unknown_host_key(key: str, is_accepted: bool, is_saved: bool, gate: str) -> None:
+async def test_an_unknown_host_key(
+    key: str, is_accepted: bool, is_saved: bool, gate: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(person, "GUARD_S", 3600.0)
     logins = Logins()
     logins.offered["jump" if gate else "gpu-a"] = OFFERED
     async with showing(waiting(gate), door=Door(logins)) as shown:
@@ -105,6 +109,12 @@ async def test_an_unknown_host_key(key: str, is_accepted: bool, is_saved: bool, 
         for words in ("SHA256:3vT0k9Qw", "ssh-ed25519", "~/.ssh/known_hosts"):
             assert words in shown.text()
         assert shown.monitor.said == ["start"]
+        screen = shown.app.screen
+        assert isinstance(screen, person.HostKeyScreen)
+        # A key that was meant for what stood there before decides nothing.
+        await shown.press("y", "o")
+        assert shown.app.screen is screen
+        screen.arm()
         await shown.press(key)
         assert logins.is_accepted(OFFERED) is is_accepted
         assert (OFFERED in logins.saved) is is_saved

@@ -167,6 +167,8 @@ def _age_words(view: HostView) -> tuple[str, str] | None:
     match host.link:
         case Link.CONNECTING:
             return f"connecting{again}, {format_duration(stood_s, tenths=True)}", "text-muted"
+        case Link.DOWN if host.problem is not None and host.problem.needs_person:
+            return "not retried by itself", "text-muted"
         case Link.DOWN if host.gpus and host.received_s is not None:
             return f"last seen {_seen(view)}", "leftover"
         case Link.DOWN:
