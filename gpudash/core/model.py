@@ -247,11 +247,13 @@ class Host:
     """Complete ticks so far; the data version for caches."""
     retry: int = 0
     """How many attempts in a row failed."""
+    is_invented: bool = False
+    """Its source makes it up: known before it says a word."""
 
     @property
     def is_simulated(self) -> bool:
-        """Tell whether what this host shows is invented."""
-        return self.facts is not None and self.facts.is_simulated
+        """Tell whether what this host shows is invented, by its source or its own greeting."""
+        return self.is_invented or (self.facts is not None and self.facts.is_simulated)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
