@@ -153,11 +153,6 @@ def on_background(row: Row, variable: str) -> Row:
     return tuple((text, style if " on " in style else style + suffix) for text, style in row)
 
 
-def recoloured(row: Row, variable: str) -> Row:
-    """Return the row in one foreground, without bold: how old values look."""
-    return tuple((text, variable) for text, _ in row)
-
-
 def joined(parts: tuple[Row, ...], gap: Span) -> Row:
     """Return the parts in one row with the same gap between them; empty parts are left out."""
     spans: list[Span] = []
