@@ -90,11 +90,6 @@ def local_hosts(words: list[str]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(words)) or ("local",)
 
 
-def is_terminal() -> bool:
-    """Tell whether stdout is a terminal."""
-    return sys.stdout.isatty()
-
-
 def require_terminal() -> None:
     """Raise UsageError where there is no terminal to draw on."""
     # A stream that was closed before the start is None.
