@@ -281,6 +281,11 @@ class Fleet:
     letters: tuple[tuple[tuple[str, int, int], str], ...] = ()
     """Family key (host, root pid, root start) to its letter, kept until the family is gone."""
 
+    @property
+    def is_simulated(self) -> bool:
+        """Tell whether any host here is made up."""
+        return any(host.is_simulated for host in self.hosts)
+
     def host(self, name: str) -> Host:
         """Return the host of that name. Raises KeyError."""
         for host in self.hosts:

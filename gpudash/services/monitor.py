@@ -82,7 +82,8 @@ class FleetMonitor:
             )
             for source in sources
         }
-        self.fleet: Fleet = new_fleet(tuple(self._watches), clock.now())
+        made_up = frozenset(source.name for source in sources if source.is_simulated)
+        self.fleet: Fleet = new_fleet(tuple(self._watches), clock.now(), simulated=made_up)
         self.history = History()
         self.version = 0
         self.dirty: set[str] = set()

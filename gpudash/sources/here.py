@@ -32,6 +32,11 @@ class FallbackSource:
         """The host's name."""
         return self._first.name
 
+    @property
+    def is_simulated(self) -> bool:
+        """What is made up by either way."""
+        return self._first.is_simulated or self._second.is_simulated
+
     async def open_sampler(self, interval_s: float) -> Stream:
         """Start the first way's sampler, or the second's where that one can't begin.
 

@@ -86,7 +86,7 @@ def header_view(view: FrameView) -> HeaderView:
         gpus=sum(len(host.gpus) for host in hosts),
         clock=view.wall_of(view.now_s),
         interval_s=min((host.interval_s for host in hosts), default=1.0),
-        is_simulated=any(host.is_simulated for host in hosts),
+        is_simulated=view.fleet.is_simulated,
         paused_s=view.now_s - max(paused) if is_paused else None,
     )
 
