@@ -85,6 +85,8 @@ def env_of(folder: Path, driver: FakeDriver | None = None) -> dict[str, str]:
     for name in ("NO_COLOR", "LC_ALL", "LC_CTYPE"):
         env.pop(name, None)
     env["LANG"] = "C.UTF-8"
+    # As a readline in some parent leaves them: they must not freeze the size.
+    env |= {"COLUMNS": "80", "LINES": "24"}
     return driver.env(env) if driver else env
 
 
