@@ -104,7 +104,8 @@ def test_the_demo_from_key_to_key(tmux: Callable[..., Tmux], tmp_path: Path) -> 
     pane.shows("No open problem.")
     pane.run("send-keys", "y")
     pane.shows("copied to tmux")
-    assert pane.run("show-buffer").startswith("No open problem.")
+    made_up = "SIMULATED: every host here is made up"
+    assert pane.run("show-buffer").startswith(f"{made_up}\n\nNo open problem.")
     pane.run("send-keys", "q")
     wait_for(lambda: "No open problem." not in pane.screen())
     pane.run("resize-window", "-x", "40", "-y", "10")
