@@ -16,6 +16,9 @@ if TYPE_CHECKING:
     from typing import NoReturn
 
 
+HOST_HELP = "[user@]name[:port], 'node[01-32]', @group, 'ssh …', local; default: this machine"
+
+
 class _Formatter(argparse.HelpFormatter):
     """Takes the terminal's width from `os`: argparse's own way is shutil, a third of its import.
 
@@ -77,17 +80,6 @@ def interval(text: str, flag: str = "--interval") -> float:
     if not 0.1 <= seconds <= 3600:
         raise UsageError(f"{flag} {text}: must be between 100ms and 1h")
     return seconds
-
-
-def local_hosts(words: list[str]) -> tuple[str, ...]:
-    """Return the hosts named, `local` where none is. Raises UsageError for a remote one."""
-    for word in words:
-        if word != "local":
-            raise UsageError(
-                f"host {word}: only this machine (local) can be read in this version",
-                hint="Hosts over SSH come next; until then: ssh HOST gpudash check",
-            )
-    return tuple(dict.fromkeys(words)) or ("local",)
 
 
 def require_terminal() -> None:

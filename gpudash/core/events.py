@@ -86,6 +86,14 @@ class LinkConnecting:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class LinkUp:
+    """The host is reached; its probe may still be starting."""
+
+    transport: str
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class LinkStale:
     """No line came for three intervals."""
 
@@ -105,5 +113,5 @@ class LinkPaused:
     """The sampler has ended: no handle of ours is open any more."""
 
 
-LinkEvent = LinkConnecting | LinkStale | LinkDown | LinkPaused
+LinkEvent = LinkConnecting | LinkUp | LinkStale | LinkDown | LinkPaused
 Event = ProbeEvent | LinkEvent

@@ -20,6 +20,7 @@ from gpudash.core.events import (
     LinkDown,
     LinkPaused,
     LinkStale,
+    LinkUp,
     Sample,
 )
 from gpudash.core.families import listed_pids, relettered
@@ -88,6 +89,8 @@ def step(host: Host, event: Event, at_s: float) -> Host:
             return host
         case LinkConnecting():
             return _linked(host, Link.CONNECTING, at_s)
+        case LinkUp():
+            return replace(host, transport=event.transport, link_notes=event.notes)
         case LinkStale():
             return _linked(host, Link.STALE, at_s) if host.link is Link.LIVE else host
         case LinkDown():
@@ -120,7 +123,7 @@ def _paused(host: Host, event: LinkPaused, at_s: float) -> Host:
 
 def _greeted(host: Host, hello: Hello, at_s: float) -> Host:
     old = host.facts
-    rebooted = old is not None and has_rebooted(old, hello.facts)
+    rebooted = has_rebooted(old, hello.facts)
     host = replace(
         host,
         facts=hello.facts,
@@ -140,8 +143,10 @@ def _greeted(host: Host, hello: Hello, at_s: float) -> Host:
     return host
 
 
-def has_rebooted(before: HostFacts, after: HostFacts) -> bool:
+def has_rebooted(before: HostFacts | None, after: HostFacts | None) -> bool:
     """Tell whether two greetings are of two boots; a source that can't tell says no."""
+    if before is None or after is None:
+        return False
     return None not in (before.boot_id, after.boot_id) and before.boot_id != after.boot_id
 
 

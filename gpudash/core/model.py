@@ -199,6 +199,10 @@ class Problem:
     is_no_driver: bool = False
     """There is no NVIDIA driver on that machine at all."""
     exit_code: ExitCode = ExitCode.UNKNOWN
+    needs_person: bool = False
+    """It is not tried again by itself: a lockout, a wrong key or a code needs somebody."""
+    gate: str = ""
+    """The jump host that stands in the way of all behind it; empty where it is the host itself."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -249,6 +253,10 @@ class Host:
     """How many attempts in a row failed."""
     is_invented: bool = False
     """Its source makes it up: known before it says a word."""
+    transport: str = ""
+    """How the host is reached: empty for this machine, `ssh`, `openssh: REASON`, a command."""
+    link_notes: tuple[str, ...] = ()
+    """What must be seen as long as the link lasts: `host key not checked …`."""
 
     @property
     def is_simulated(self) -> bool:

@@ -16,7 +16,10 @@ from gpudash.core.lines import event_of
 
 MAX_LINE_BYTES = 64 * 1024
 MAX_NOISE_BYTES = 1 << 20
-"""So much may come before the token; a host that sends more is given up."""
+"""So much may come before the token, or between two lines of the wire; a host that sends more is
+given up."""
+_EMPTY_LINE_COSTS = 64
+"""A line of garbage is an event, however short it is."""
 
 SAMPLER_COMMANDS = ("bye", "once", "rate", "release")
 HAND_COMMANDS = ("bye", "process")
@@ -44,8 +47,8 @@ class LineDecoder:
 
     @property
     def is_hopeless(self) -> bool:
-        """Tell whether so much noise came before the token that waiting makes no sense."""
-        return not self._is_open and self._noise > MAX_NOISE_BYTES
+        """Tell whether so much noise came in a row that waiting makes no sense."""
+        return self._noise > MAX_NOISE_BYTES
 
     def feed(self, data: bytes) -> list[ProbeEvent]:
         """Take the next bytes and return the events that are complete with them."""
@@ -55,6 +58,8 @@ class LineDecoder:
             if self._is_skipping:
                 self._is_skipping = False
                 continue
+            if self.is_hopeless:
+                return events
             event = self._line(line)
             if event is not None:
                 events.append(event)
@@ -64,7 +69,9 @@ class LineDecoder:
             rest = rest[-len(self._token) - 1 :]
         elif len(rest) > MAX_LINE_BYTES:
             if not self._is_skipping:
-                events.append(_garbled("a line is longer than 64 KiB", rest))
+                events.append(self._garbage("a line is longer than 64 KiB", rest))
+            else:
+                self._noise += len(rest)
             self._is_skipping = True
             rest = b""
         self._rest = rest
@@ -74,15 +81,22 @@ class LineDecoder:
         if not self._is_open:
             if line.removesuffix(b"\r").endswith(self._token):
                 self._is_open = True
+                self._noise = 0
             else:
                 self._noise += len(line) + 1
             return None
         if len(line) > MAX_LINE_BYTES:
-            return _garbled("a line is longer than 64 KiB", line)
+            return self._garbage("a line is longer than 64 KiB", line)
         try:
-            return event_of(json.loads(line))
+            event = event_of(json.loads(line))
         except (ValueError, RecursionError) as error:
-            return _garbled(str(error) or type(error).__name__, line)
+            return self._garbage(str(error) or type(error).__name__, line)
+        self._noise = 0
+        return event
+
+    def _garbage(self, reason: str, line: bytes) -> Garbled:
+        self._noise += len(line) + _EMPTY_LINE_COSTS
+        return _garbled(reason, line)
 
 
 def _garbled(reason: str, line: bytes) -> Garbled:
@@ -94,6 +108,11 @@ def _garbled(reason: str, line: bytes) -> Garbled:
 # -- how a probe ended -------------------------------------------------------------------------
 
 _ENDINGS = {
+    96: (
+        "python3 too old",
+        "The python3 on the host is older than 3.6.",
+        "Install a newer one beside it.",
+    ),
     97: ("no python3", "No python3 was found on the host.", "Install python3 (3.6 or newer)."),
     98: ("probe cut off", "The probe did not arrive whole.", "Try again; is the link stable?"),
     99: ("probe failed", "The probe failed on the host.", "gpudash doctor shows its last words."),
@@ -105,11 +124,25 @@ _ENDINGS = {
 }
 
 
-def ending(exit_status: int) -> tuple[str, str, str]:
+GARBAGE = (
+    "garbage",
+    "The host sends text without end that is not the probe's.",
+    "Does a command in its shell's start-up files talk?",
+)
+
+
+def ending(exit_status: int, *, has_begun: bool = True) -> tuple[str, str, str]:
     """Return title, sentence and advice for the exit status of a probe (design §5).
 
-    A signal comes as a negative number or as 128 plus the signal.
+    A signal comes as a negative number or as 128 plus the signal. `has_begun` tells whether the
+    probe said its first word: before that, what ended is a shell or something called python3.
     """
     status = 128 - exit_status if exit_status < 0 else exit_status
     default = ("probe ended", f"The probe ended with exit code {status}.", "")
+    if not has_begun:
+        default = (
+            "probe not started",
+            f"The login shell or python3 there ended with exit code {status}.",
+            "Try: ssh HOST python3 --version",
+        )
     return _ENDINGS.get(status, default)

@@ -21,13 +21,16 @@ from gpudash.core.events import (
     LinkDown,
     LinkPaused,
     LinkStale,
+    LinkUp,
     Sample,
 )
 from gpudash.core.fleet import apply, has_rebooted, new_fleet
 from gpudash.core.history import History
 from gpudash.core.model import Fleet, Host, Link, Problem
+from gpudash.services.attempts import SILENT, bug_problem, open_unless_woken, rest
 from gpudash.services.clock import Clock
 from gpudash.services.inquiry import Inquiry
+from gpudash.services.leap import Leap, keep_looking
 from gpudash.services.trace import Pacer, remember
 from gpudash.sources.base import HostSource, SourceError, Stream
 
@@ -38,7 +41,6 @@ LEAST_STALE_S = 1.5
 HELLO_PATIENCE_S = 30.0
 HUNG_PATIENCE_S = 30.0
 """A sampler whose call has not returned for so long is abandoned and replaced."""
-RETRY_S = (1.0, 2.0, 5.0, 10.0, 20.0, 30.0, 60.0)
 GOOD_STREAM_S = 30.0
 RELEASE_S = 10.0
 """A pause of so long releases the driver: an open handle blocks resets and upgrades."""
@@ -82,6 +84,8 @@ class FleetMonitor:
             )
             for source in sources
         }
+        self._leap: Leap | None = None
+        self._leap_task: asyncio.Task[None] | None = None
         made_up = frozenset(source.name for source in sources if source.is_simulated)
         self.fleet: Fleet = new_fleet(tuple(self._watches), clock.now(), simulated=made_up)
         self.history = History()
@@ -96,12 +100,16 @@ class FleetMonitor:
 
     def start(self) -> None:
         """Begin to watch every host."""
+        self._leap = Leap(self._clock, asyncio.get_running_loop().time)
+        self._leap_task = asyncio.create_task(keep_looking(self._heed_sleep), name="leap")
         for name, watch in self._watches.items():
             watch.task = asyncio.create_task(self._watch(name, watch), name=f"watch {name}")
 
     async def stop(self) -> None:
         """End every probe and every task."""
         tasks = [watch.task for watch in self._watches.values() if watch.task]
+        if self._leap_task is not None:
+            tasks.append(self._leap_task)
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
@@ -143,14 +151,40 @@ class FleetMonitor:
         after = self.fleet.host(name)
         if after is before:
             return
-        if isinstance(event, Hello) and _rebooted(before, after):
+        if isinstance(event, Hello) and has_rebooted(before.facts, after.facts):
             self.history.forget(name)
         if isinstance(event, Sample) and after.samples != before.samples:
             remember(self.history, after, self._watches[name].pacer.tick(now))
+        if isinstance(event, LinkUp) and before.problem and before.problem.gate:
+            self._wake_behind(before.problem.gate)
         self.version += 1
         self.dirty.add(name)
         if self._listener is not None:
             self._listener(event, before, after)
+
+    def _wake_behind(self, gate: str) -> None:
+        """Try those again who wait behind a jump host that lets somebody through now."""
+        for name, watch in self._watches.items():
+            problem = self._waits_for_person(name)
+            if problem is not None and problem.gate == gate:
+                watch.wake.set()
+
+    def _waits_for_person(self, name: str) -> Problem | None:
+        """Return why a host is not tried by itself; None where it is."""
+        host = self.fleet.host(name)
+        is_waiting = host.link is Link.DOWN and host.problem and host.problem.needs_person
+        return host.problem if is_waiting else None
+
+    # -- sleep of this machine ---------------------------------------------------------------
+
+    def _heed_sleep(self) -> None:
+        """After a sleep every reading is old and every link in doubt: begin them anew at once."""
+        if self._leap is None or not self._leap.has_happened():
+            return
+        for name, watch in self._watches.items():
+            self._apply(name, LinkStale())
+            if watch.paused_s is None and not self._waits_for_person(name):
+                watch.wake.set()
 
     # -- one host over time ----------------------------------------------------------------
 
@@ -170,7 +204,12 @@ class FleetMonitor:
                 if watch.wake.is_set() or watch.paused_s is not None:
                     failures = 0
                     continue
-                await self._rest(watch, failures)
+                if self._waits_for_person(name):
+                    # Trying again by itself could lock an account, or ring somebody's telephone.
+                    await watch.wake.wait()
+                    failures = 0
+                    continue
+                await rest(watch.wake, failures, self._jitter())
                 failures += 1
         finally:
             await self._close(watch)
@@ -180,21 +219,14 @@ class FleetMonitor:
         received_s = self.fleet.host(name).received_s
         return received_s is not None and received_s - began_s > GOOD_STREAM_S
 
-    async def _rest(self, watch: _Watch, failures: int) -> None:
-        step = RETRY_S[min(failures, len(RETRY_S) - 1)]
-        try:
-            async with asyncio.timeout(step * (0.75 + 0.5 * self._jitter())):
-                await watch.wake.wait()
-        except TimeoutError:
-            return
-
     async def _attempt(self, name: str, watch: _Watch) -> None:
         """Run one sampler until it ends, hangs for good, or the user wants otherwise."""
         self._apply(name, LinkConnecting())
         watch.missed_hello = False
         try:
-            watch.sampler = await watch.source.open_sampler(self._interval_s)
-            await self._follow(name, watch, watch.sampler)
+            watch.sampler = await open_unless_woken(watch.source, self._interval_s, watch.wake)
+            if watch.sampler is not None:
+                await self._follow(name, watch, watch.sampler)
         except SourceError as error:
             # A fatal fault was more precise than the end of the stream after it.
             if self.fleet.host(name).link is not Link.DOWN:
@@ -202,7 +234,7 @@ class FleetMonitor:
         except Exception as error:
             # A host that is not watched any more must not look as if it were.
             log.exception("[%s] the watch failed", name)
-            self._apply(name, LinkDown(problem=_bug(error)))
+            self._apply(name, LinkDown(problem=bug_problem(error)))
         finally:
             await self._close(watch)
 
@@ -218,14 +250,18 @@ class FleetMonitor:
                     timeout=self._patience(name),
                     return_when=asyncio.FIRST_COMPLETED,
                 )
+                self._heed_sleep()
+                if watch.wake.is_set():
+                    # What waited in a pipe while the machine slept is not news.
+                    break
                 if reader.done():
                     events, reader = reader.result(), None
                     for event in events:
                         self._take(name, watch, event)
                     hung_since = None
-                elif watch.paused_s is None and not watch.wake.is_set():
+                elif watch.paused_s is None:
                     if self.fleet.host(name).link is Link.CONNECTING:
-                        raise SourceError(_SILENT)
+                        raise SourceError(SILENT)
                     self._apply(name, LinkStale())
                     hung_since = hung_since or self._clock.now()
                     if self._clock.now() - hung_since > HUNG_PATIENCE_S:
@@ -261,25 +297,3 @@ class FleetMonitor:
         await watch.inquiry.close()
         if sampler is not None:
             await sampler.close()
-
-
-_SILENT = Problem(
-    title="no answer",
-    sentence="The probe started and said nothing.",
-    advice="Often a driver fault: look for Xid lines in the kernel log (dmesg).",
-)
-
-
-def _bug(error: Exception) -> Problem:
-    return Problem(
-        title="not watched",
-        sentence="What this host said could not be worked on: this is a bug in gpudash.",
-        advice="gpudash tries again; please report it with what e shows.",
-        detail=repr(error)[:2000],
-    )
-
-
-def _rebooted(before: Host, after: Host) -> bool:
-    if before.facts is None or after.facts is None:
-        return False
-    return has_rebooted(before.facts, after.facts)

@@ -1,14 +1,20 @@
-"""The source for this machine: NVML, and nvidia-smi where NVML can't be used."""
+"""The source for this machine, and how a host falls back to nvidia-smi where NVML can't be used."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import asyncio
+from collections.abc import Awaitable, Callable, Mapping
 
-from gpudash.core.events import Event, Fault
+from gpudash.core.errors import ExitCode
+from gpudash.core.events import Event, Fault, LinkUp
+from gpudash.core.model import Problem
 from gpudash.sources.base import HostSource, SourceError, Stream
 from gpudash.sources.handover import EarlySampler
 from gpudash.sources.local import LocalSource
 from gpudash.sources.smi import SmiSource
+
+FIRST_WORD_S = 40.0
+"""A first answer may take 24 s where persistence mode is off and there are many GPUs."""
 
 
 def local_source(name: str = "local", early: EarlySampler | None = None) -> HostSource:
@@ -20,12 +26,14 @@ def local_source(name: str = "local", early: EarlySampler | None = None) -> Host
 class FallbackSource:
     """A host whose first way may fail before its first word; then the second one is taken.
 
-    Each new stream tries the first way again.
+    Each new stream tries the first way again. Where the link itself failed there is no second way.
     """
 
-    def __init__(self, first: HostSource, second: HostSource) -> None:
+    def __init__(self, first: HostSource, second: HostSource | None) -> None:
+        """`second` is None where nothing may stand in for the first."""
         self._first = first
         self._second = second
+        self._has_hand = True
 
     @property
     def name(self) -> str:
@@ -35,49 +43,85 @@ class FallbackSource:
     @property
     def is_simulated(self) -> bool:
         """What is made up by either way."""
-        return self._first.is_simulated or self._second.is_simulated
+        ways = (self._first, self._second)
+        return any(way is not None and way.is_simulated for way in ways)
 
     async def open_sampler(self, interval_s: float) -> Stream:
         """Start the first way's sampler, or the second's where that one can't begin.
 
         Where both fail, the first one's reason is told. Raises SourceError.
         """
+        self._has_hand = True
         stream = await self._first.open_sampler(interval_s)
+        other: Stream | None = None
         try:
-            events = await stream.read()
-        except SourceError:
-            await stream.close()
-            other = await self._other(interval_s)
-            if other is None:
-                raise
-            return other
+            try:
+                events = await _first_words(stream)
+            except SourceError as error:
+                if error.problem.exit_code is ExitCode.UNREACHABLE:
+                    raise
+                other = await self._other(interval_s)
+                if other is None:
+                    raise
+                self._has_hand = False
+                return other
+            if any(isinstance(event, Fault) and event.is_fatal for event in events):
+                other = await self._other(interval_s)
+            return other or Begun(stream, events)
         except BaseException:
             await stream.close()
             raise
-        if any(isinstance(event, Fault) and event.is_fatal for event in events):
-            other = await self._other(interval_s)
+        finally:
+            # Only now: the second way may go over what the first one opened.
             if other is not None:
                 await stream.close()
-                return other
-        return _Begun(stream, events)
 
     async def _other(self, interval_s: float) -> Stream | None:
+        if self._second is None:
+            return None
         try:
             return await self._second.open_sampler(interval_s)
         except SourceError:
             return None
 
     async def open_hand(self) -> Stream:
-        """Start the hand; it needs no NVML. Raises SourceError."""
+        """Start the hand; it needs no NVML, but a python3 of the host. Raises SourceError."""
+        if not self._has_hand and self._second is not None:
+            return await self._second.open_hand()
         return await self._first.open_hand()
 
 
-class _Begun:
-    """A stream whose first events were read already."""
+async def _first_words(stream: Stream) -> list[Event]:
+    """Wait for what the probe itself says first. Raises SourceError."""
+    events: list[Event] = []
+    try:
+        async with asyncio.timeout(FIRST_WORD_S):
+            while all(isinstance(event, LinkUp) for event in events):
+                events += await stream.read()
+    except TimeoutError as error:
+        raise SourceError(_SILENT) from error
+    return events
 
-    def __init__(self, stream: Stream, events: list[Event]) -> None:
+
+_SILENT = Problem(
+    title="no answer",
+    sentence=f"The probe was started and said nothing for {FIRST_WORD_S:.0f} s.",
+    advice="Does the driver hang there, or the home folder? Try: ssh HOST nvidia-smi",
+)
+
+
+class Begun:
+    """A stream whose first events were read already, or are told before its own."""
+
+    def __init__(
+        self,
+        stream: Stream,
+        events: list[Event],
+        on_close: Callable[[], Awaitable[None]] | None = None,
+    ) -> None:
         self._stream = stream
         self._events = events
+        self._on_close = on_close
 
     async def read(self) -> list[Event]:
         """Return the first events, then the stream's own."""
@@ -93,3 +137,5 @@ class _Begun:
     async def close(self) -> None:
         """End the program."""
         await self._stream.close()
+        if self._on_close is not None:
+            await self._on_close()

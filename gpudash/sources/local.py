@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 from gpudash.core.events import Event
 from gpudash.core.model import Problem
-from gpudash.core.wire import LineDecoder, encode_command
+from gpudash.core.wire import GARBAGE, LineDecoder, encode_command
 from gpudash.sources import shipping
 from gpudash.sources.base import SourceError, Stream
 from gpudash.sources.handover import EarlySampler
@@ -20,11 +20,31 @@ _REAP_STEPS = 25
 _END_PATIENCE_S = 0.6
 
 
+Explain = Callable[[int | None, str], Problem | None]
+"""Exit status and last words: what they mean, or None where they are the probe's own."""
+
+
+def garbage_problem(words: str) -> Problem:
+    """Say that a host sends what is no wire and does not stop."""
+    title, sentence, advice = GARBAGE
+    return Problem(title=title, sentence=sentence, advice=advice, detail=words[-2000:])
+
+
 class ChildStream:
     """One probe program as a stream of events."""
 
-    def __init__(self, child: Child, decoder: LineDecoder, events: Sequence[Event] = ()) -> None:
-        """Go on with a running program; `events` were read before."""
+    def __init__(
+        self,
+        child: Child,
+        decoder: LineDecoder,
+        events: Sequence[Event] = (),
+        explain: Explain | None = None,
+    ) -> None:
+        """Go on with a running program; `events` were read before.
+
+        `explain` says what an end means where the child is not the probe itself.
+        """
+        self._explain = explain
         self._child = child
         self._decoder = decoder
         self._events: list[Event] = list(events)
@@ -70,10 +90,15 @@ class ChildStream:
 
     async def _ending(self) -> Problem:
         for _ in range(_REAP_STEPS):
-            if self._child.reap() is not None:
+            if self._decoder.is_hopeless or self._child.reap() is not None:
                 break
             await asyncio.sleep(_REAP_STEP_S)
-        return ended_problem(self._child.reap(), self._child.errors())
+        status, words = self._child.reap(), self._child.errors()
+        if self._decoder.is_hopeless:
+            return garbage_problem(words)
+        if self._explain is not None and (problem := self._explain(status, words)) is not None:
+            return problem
+        return ended_problem(status, words, has_begun=self._decoder.is_open)
 
     def send(self, command_id: int, do: str, arguments: Mapping[str, object]) -> None:
         """Send one command."""

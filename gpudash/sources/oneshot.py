@@ -87,7 +87,7 @@ class Probe:
         self._child.end()
 
 
-def ended_problem(status: int | None, errors: str) -> Problem:
+def ended_problem(status: int | None, errors: str, *, has_begun: bool = True) -> Problem:
     """Say why a probe's stream ended, from its exit status and last words."""
     from gpudash.core.model import Problem
     from gpudash.core.names import printable_lines
@@ -98,7 +98,7 @@ def ended_problem(status: int | None, errors: str) -> Problem:
         sentence = "The probe gave up its output and did not end."
         advice = "Often a driver fault: look for Xid lines in the kernel log (dmesg)."
     else:
-        title, sentence, advice = ending(status)
+        title, sentence, advice = ending(status, has_begun=has_begun)
     return Problem(
         title=title, sentence=sentence, advice=advice, detail=printable_lines(errors[-2000:])
     )

@@ -18,11 +18,19 @@ SAMPLER_MODULES = ("gpudash.probe.line", "gpudash.probe.nvml", "gpudash.probe.sa
 HAND_MODULES = ("gpudash.probe.line", "gpudash.probe.hand")
 
 COMMAND = (
-    "import sys,zlib,json;i=sys.stdin.buffer;n=i.read(8);"
-    "n or sys.exit(98);d=json.loads(zlib.decompress(i.read(int(n))).decode());"
-    "b={'__name__':'gpudash.probe.bootstrap'};exec(d['bootstrap'],b);b['start'](d)"
+    "import sys,zlib;sys.version_info<(3,6)and sys.exit(96);"
+    "i=sys.stdin.buffer;n=i.read(8);n or sys.exit(98);"
+    "exec(zlib.decompress(i.read(int(n))))"
 )
-"""What `python3 -ISBc` runs on a host."""
+"""What `python3 -ISBc` runs on a host; free of quotes, so that any shell passes it on."""
+
+_START = (
+    "import json\n"
+    "d=json.loads(%r)\n"
+    "b={'__name__':'gpudash.probe.bootstrap'}\n"
+    "exec(d['bootstrap'],b)\n"
+    "b['start'](d)\n"
+)
 
 BINDING_FUNCTIONS = (
     "_nvmlGetFunctionPointer",
@@ -127,7 +135,7 @@ def with_options(document: bytes, options: bytes) -> bytes:
     `options` is a JSON object; it joins the document as its last member.
     """
     whole = document[:-1] + b',"options":' + options + b"}"
-    packed = zlib.compress(whole, 6)
+    packed = zlib.compress((_START % whole.decode()).encode(), 6)
     return b"%08d" % len(packed) + packed
 
 

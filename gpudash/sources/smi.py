@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable
 
 from gpudash.core.model import Problem
 from gpudash.core.smi import endings
@@ -27,18 +27,18 @@ class SmiSource:
         self,
         name: str,
         *,
-        argv_prefix: Sequence[str] = (),
+        make_runner: Callable[[str], Runner] | None = None,
         open_hand: OpenHand | None = None,
         path: str | None = None,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        """Take the words that run a command on that host; none means this machine.
+        """Take what makes the runner of a program on that host; none means this machine.
 
         `open_hand` starts the hand where something else can; `path` replaces PATH in the search
         for nvidia-smi here. The clock gives ticks their time, in seconds.
         """
         self._name = name
-        self._prefix = tuple(argv_prefix)
+        self._make_runner = make_runner
         self._open_hand = open_hand
         self._path = path
         self._clock = clock
@@ -57,7 +57,8 @@ class SmiSource:
         """Ask once for everything, then start the loop. Raises SourceError."""
         problem = endings.NO_PROGRAM
         for program in self._programs():
-            stream = SmiStream(Runner(program, self._prefix), interval_s, self._clock)
+            runner = (self._make_runner or Runner)(program)
+            stream = SmiStream(runner, interval_s, self._clock)
             try:
                 await stream.begin()
             except SourceError as error:
@@ -73,7 +74,7 @@ class SmiSource:
         raise SourceError(problem)
 
     def _programs(self) -> tuple[str, ...]:
-        if self._prefix:
+        if self._make_runner is not None:
             return (PROGRAM, *(f"{folder}/{PROGRAM}" for folder in ELSEWHERE))
         found = find_program(self._path)
         return (found,) if found else ()

@@ -10,9 +10,12 @@ import asyncio
 import contextlib
 import os
 import shutil
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Protocol
 
+from gpudash.core.remote import between_marks, marked_script
 from gpudash.core.smi.commands import ELSEWHERE, PROGRAM
 
 MAX_OUTPUT_BYTES = 8 << 20
@@ -30,6 +33,11 @@ class Finished:
     stdout: str
     stderr: str
     exit_code: int
+
+
+def new_mark() -> str:
+    """Return a mark that no answer contains by chance."""
+    return "gpudash-" + os.urandom(9).hex()
 
 
 def find_program(path: str | None = None) -> str | None:
@@ -59,37 +67,71 @@ class LineBuffer:
         return [line.decode("utf-8", "replace") for line in lines]
 
 
+class Reader(Protocol):
+    """One pipe of a child."""
+
+    async def read(self, n: int = -1) -> bytes:
+        """Return the next bytes, at most so many; none at the end."""
+        ...
+
+
+class Running(Protocol):
+    """A child, here or at the end of a link."""
+
+    @property
+    def stdout(self) -> Reader | None:
+        """What it says."""
+        ...
+
+    @property
+    def stderr(self) -> Reader | None:
+        """What it says beside; None where nobody listens."""
+        ...
+
+    @property
+    def returncode(self) -> int | None:
+        """How it ended; None while it runs."""
+        ...
+
+    async def wait(self) -> int:
+        """Wait for its end."""
+        ...
+
+    def terminate(self) -> None:
+        """Ask it to end."""
+        ...
+
+    def kill(self) -> None:
+        """End it."""
+        ...
+
+
 class Runner:
-    """Starts nvidia-smi here, or elsewhere behind a prefix of words."""
+    """Starts nvidia-smi here, or elsewhere by what carries a script there."""
 
-    def __init__(self, program: str, argv_prefix: tuple[str, ...] = ()) -> None:
+    def __init__(self, program: str, carry: Callable[[str], tuple[str, ...]] | None = None) -> None:
+        """`carry` makes the argv that has a POSIX sh run a script elsewhere; None means here."""
         self.program = program
-        self._prefix = argv_prefix
-        self._abandoned: list[asyncio.subprocess.Process] = []
+        self._carry = carry
+        self._abandoned: list[Running] = []
         self._endings: set[asyncio.Task[None]] = set()
-
-    def argv(self, arguments: tuple[str, ...]) -> tuple[str, ...]:
-        """Return the whole command line of one call of nvidia-smi."""
-        return (*self._words(), self.program, *arguments)
-
-    def _words(self) -> tuple[str, ...]:
-        return (*self._prefix, "env", "LC_ALL=C") if self._prefix else ()
 
     async def ask(self, arguments: tuple[str, ...], limit_s: float) -> Finished:
         """Run nvidia-smi once and return what it printed, after at most the limit."""
-        return await self.run(self.argv(arguments), limit_s)
+        return await self.run((self.program, *arguments), limit_s)
 
     async def read_file(self, path: str, limit_s: float) -> str:
         """Return the text of a small file on that machine; empty when it can't be read."""
-        finished = await self.run((*self._words(), "cat", path), limit_s)
+        finished = await self.run(("cat", path), limit_s)
         return finished.stdout if finished.exit_code == 0 else ""
 
-    async def run(self, argv: tuple[str, ...], limit_s: float) -> Finished:
+    async def run(self, words: tuple[str, ...], limit_s: float) -> Finished:
         """Run one command to its end; a program that isn't there is exit code 127."""
         if self.is_stuck:
             return Finished(stdout="", stderr="an earlier call still hangs", exit_code=GAVE_UP)
+        mark = new_mark()
         try:
-            child = await self._start(argv, stderr=asyncio.subprocess.PIPE)
+            child = await self._start(words, mark, has_stderr=True)
         except OSError as error:
             code = NOT_FOUND if isinstance(error, FileNotFoundError) else 126
             return Finished(stdout="", stderr=str(error), exit_code=code)
@@ -106,18 +148,35 @@ class Runner:
             pass
         finally:
             await self.end(child)
-        return Finished(stdout=out.text, stderr=err.text, exit_code=exit_code)
+        if not self.is_elsewhere:
+            return Finished(stdout=out.text, stderr=err.text, exit_code=exit_code)
+        said, marked_code = between_marks(out.text, mark)
+        if marked_code is None:
+            # Cut: what the link ended with counts, and never as a sound end.
+            return Finished(stdout=said, stderr=err.text, exit_code=exit_code or GAVE_UP)
+        return Finished(stdout=said, stderr=err.text, exit_code=marked_code)
 
-    async def start(self, arguments: tuple[str, ...]) -> asyncio.subprocess.Process:
-        """Start nvidia-smi as a loop; its stdout is a pipe. Raises OSError."""
-        return await self._start(self.argv(arguments), stderr=asyncio.subprocess.DEVNULL)
+    async def start(self, arguments: tuple[str, ...]) -> tuple[Running, Reader]:
+        """Start nvidia-smi as a loop; return it and what it says. Raises OSError."""
+        mark = new_mark()
+        child = await self._start((self.program, *arguments), mark, has_stderr=False)
+        assert child.stdout is not None
+        if not self.is_elsewhere:
+            return child, child.stdout
+        return child, _AfterMark(child.stdout, f"\n{mark}\n".encode())
 
-    async def _start(self, argv: tuple[str, ...], *, stderr: int) -> asyncio.subprocess.Process:
+    @property
+    def is_elsewhere(self) -> bool:
+        """Tell whether a link and a shell stand between, so that answers are marked."""
+        return self._carry is not None
+
+    async def _start(self, words: tuple[str, ...], mark: str, *, has_stderr: bool) -> Running:
+        argv = words if self._carry is None else self._carry(marked_script(words, mark))
         return await asyncio.create_subprocess_exec(
             *argv,
             stdin=asyncio.subprocess.DEVNULL,
             stdout=asyncio.subprocess.PIPE,
-            stderr=stderr,
+            stderr=asyncio.subprocess.PIPE if has_stderr else asyncio.subprocess.DEVNULL,
             env={**os.environ, "LC_ALL": "C"},
         )
 
@@ -127,7 +186,7 @@ class Runner:
         self._abandoned = [child for child in self._abandoned if child.returncode is None]
         return bool(self._abandoned)
 
-    async def end(self, child: asyncio.subprocess.Process) -> None:
+    async def end(self, child: Running) -> None:
         """End a child by its pid: SIGTERM, then SIGKILL; one that stays is abandoned.
 
         It is carried to its end even when the caller is cancelled.
@@ -146,7 +205,7 @@ class Runner:
         """Wait until all children were ended or abandoned: at most twice the grace."""
         await asyncio.gather(*self._endings, return_exceptions=True)
 
-    async def _end(self, child: asyncio.subprocess.Process) -> None:
+    async def _end(self, child: Running) -> None:
         for signal in (child.terminate, child.kill):
             with contextlib.suppress(ProcessLookupError):
                 signal()
@@ -157,7 +216,7 @@ class Runner:
         self._abandoned.append(child)
 
 
-async def _drained(child: asyncio.subprocess.Process) -> None:
+async def _drained(child: Running) -> None:
     """Wait for a child's end; its pipes are read, else they may never be seen to close."""
     for pipe in (child.stdout, child.stderr):
         with contextlib.suppress(ValueError, RuntimeError):
@@ -166,10 +225,33 @@ async def _drained(child: asyncio.subprocess.Process) -> None:
     await child.wait()
 
 
+class _AfterMark:
+    """What comes after a mark; what a login shell says before it is dropped."""
+
+    def __init__(self, stream: Reader, mark: bytes) -> None:
+        self._stream = stream
+        self._mark: bytes | None = mark
+        self._head = b"\n"
+
+    async def read(self, n: int = -1) -> bytes:
+        while self._mark is not None:
+            data = await self._stream.read(n)
+            if not data:
+                return b""
+            head = self._head + data
+            _, is_found, rest = head.partition(self._mark)
+            self._head = head[-len(self._mark) :]
+            if is_found:
+                self._mark = None
+                if rest:
+                    return rest
+        return await self._stream.read(n)
+
+
 class _Bounded:
     """The first bytes of a stream; a child that says more is killed."""
 
-    def __init__(self, stream: asyncio.StreamReader, child: asyncio.subprocess.Process) -> None:
+    def __init__(self, stream: Reader, child: Running) -> None:
         self._stream = stream
         self._child = child
         self._parts: list[bytes] = []

@@ -189,15 +189,14 @@ class SmiStream:
         session = self._session
         arguments = query_arguments(session.live_fields, session.interval_s)
         try:
-            child = await self._runner.start(arguments)
+            child, stdout = await self._runner.start(arguments)
         except OSError:
             return False
-        assert child.stdout is not None
         buffer, ticks = LineBuffer(), 0
         silent_s = max(ANSWER_S, 5 * session.interval_s)
         try:
             while not session.wants_restart:
-                data = await asyncio.wait_for(child.stdout.read(MAX_LINE_BYTES), silent_s)
+                data = await asyncio.wait_for(stdout.read(MAX_LINE_BYTES), silent_s)
                 if not data:
                     break
                 events = [

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import functools
 import gc
 import signal
 import sys
@@ -14,7 +15,9 @@ from textual.app import App
 from textual.binding import Binding, BindingType
 from textual.driver import Driver
 
+from gpudash.core.model import Host
 from gpudash.services.clock import Clock
+from gpudash.services.door import Door
 from gpudash.services.monitor import FleetMonitor
 from gpudash.ui.actions import action_of
 from gpudash.ui.paint.ansi import Depth
@@ -24,6 +27,7 @@ from gpudash.ui.scene import Scene
 from gpudash.ui.screens.dashboard import DashboardScreen
 from gpudash.ui.screens.errors import ErrorsScreen
 from gpudash.ui.screens.help import HelpScreen
+from gpudash.ui.screens.person import ONCE, SAVE, HostKeyScreen, QuestionScreen
 from gpudash.ui.strips import Ink
 from gpudash.ui.theme import Theme
 from gpudash.ui.theming import textual_theme
@@ -56,6 +60,7 @@ class GpudashApp(App[None]):
         *,
         depth: Depth = Depth.TRUE,
         demo: Callable[[], FleetMonitor] | None = None,
+        door: Door | None = None,
         driver_class: type[Driver] | None = None,
     ) -> None:
         """`themes`: the first is shown. `demo` makes the fleet that the first screen opens."""
@@ -66,6 +71,7 @@ class GpudashApp(App[None]):
         self._scene = scene
         self._themes = tuple(themes)
         self._make_demo = demo
+        self._door = door
         self._seen = -1
         self._painted_s = float("-inf")
         self._waiting: asyncio.TimerHandle | None = None
@@ -84,6 +90,8 @@ class GpudashApp(App[None]):
         """Paint first, connect after."""
         self._heed_signals()
         self._wait()
+        if self._door is not None:
+            self._door.be_asked(self._ask)
         self.call_after_refresh(self._begin)
 
     def _begin(self) -> None:
@@ -186,9 +194,42 @@ class GpudashApp(App[None]):
         self.repaint()
 
     def action_reconnect(self) -> None:
-        """Try the host under the cursor again now."""
-        if self._scene.focus is not None:
-            self._monitor.reconnect(self._scene.focus)
+        """Try the host under the cursor again now; one that needs a person asks in a dialog."""
+        name = self._scene.focus
+        if name is None:
+            return
+        host = self._monitor.fleet.host(name)
+        if self._door is None or not self._door.needs_person(host):
+            self._monitor.reconnect(name)
+        elif (offered := self._door.offered(host)) is not None:
+            self.push_screen(HostKeyScreen(name, offered), functools.partial(self._decided, host))
+        else:
+            self._door.invite(host)
+            self._monitor.reconnect(name)
+
+    def _decided(self, host: Host, decision: str | None) -> None:
+        """Go on with a host whose key was shown."""
+        if self._door is not None and decision in (SAVE, ONCE):
+            self._door.accept(host, save=decision == SAVE)
+            self._door.invite(host)
+            self._monitor.reconnect(host.name)
+
+    async def _ask(self, place: str, prompt: str, is_seen: bool) -> str | None:
+        """Show a login's question; it comes from a task of the monitor."""
+        answer: asyncio.Future[str | None] = asyncio.get_running_loop().create_future()
+
+        def give(value: str | None) -> None:
+            if not answer.done():
+                answer.set_result(value)
+
+        screen = QuestionScreen(place, prompt, is_seen=is_seen)
+        self.call_later(self.push_screen, screen, give)
+        try:
+            return await answer
+        finally:
+            # A login that timed out, or a host that was left: its question goes too.
+            if not answer.done() or answer.cancelled():
+                self.call_later(screen.withdraw)
 
     def action_errors(self) -> None:
         """Show everything that went wrong."""

@@ -16,7 +16,9 @@ from gpudash.ui.paint.terminal import depth_of, glyphs_of
 from gpudash.ui.theme import DEFAULT, MONO, Theme, load_all, load_theme
 
 if TYPE_CHECKING:
+    from gpudash.services.door import Door
     from gpudash.services.monitor import FleetMonitor
+    from gpudash.ui.app import GpudashApp
     from gpudash.ui.paint.view import Density
 
 _SYSTEMS = {
@@ -62,6 +64,27 @@ def show(
     demo: Callable[[], FleetMonitor] | None = None,
 ) -> int:
     """Run the dashboard until the user leaves; return the exit code."""
+    app = _app(monitor, looks, screen, demo, None)
+    app.run()
+    return app.return_code or 0
+
+
+async def show_in_loop(
+    monitor: FleetMonitor, looks: Looks, screen: EarlyScreen, *, door: Door
+) -> int:
+    """Do the same in a loop that runs already, with connections that are open in it."""
+    app = _app(monitor, looks, screen, None, door)
+    await app.run_async()
+    return app.return_code or 0
+
+
+def _app(
+    monitor: FleetMonitor,
+    looks: Looks,
+    screen: EarlyScreen,
+    demo: Callable[[], FleetMonitor] | None,
+    door: Door | None,
+) -> GpudashApp:
     # Textual reads these when it is imported. An empty NO_COLOR means nothing (no-color.org).
     os.environ.setdefault("TEXTUAL_COLOR_SYSTEM", _SYSTEMS[looks.depth])
     if not os.environ.get("NO_COLOR"):
@@ -83,12 +106,12 @@ def show(
         themes,
         depth=looks.depth,
         demo=demo,
+        door=door,
         driver_class=_driver(screen),
     )
     # Modules stay for good: a full collection that walks over them costs a tenth of the CPU time.
     gc.freeze()
-    app.run()
-    return app.return_code or 0
+    return app
 
 
 def _driver(screen: EarlyScreen) -> type | None:

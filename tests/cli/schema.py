@@ -89,6 +89,8 @@ HOST: dict[str, Any] = {
     "driver": MAYBE_TEXT,
     "boot_id": MAYBE_TEXT,
     "unsupported": [TEXT],
+    "transport": MAYBE_TEXT,
+    "link_notes": [TEXT],
     "problem": (
         None,
         {"title": TEXT, "sentence": TEXT, "advice": MAYBE_TEXT, "nvml_code": MAYBE_NUMBER},
@@ -122,6 +124,8 @@ LINK: dict[str, Any] = {
     "at": TEXT,
     "link": {"live", "stale", "hung", "down"},
     "problem": MAYBE_TEXT,
+    "transport": MAYBE_TEXT,
+    "link_notes": [TEXT],
 }
 FINDING: dict[str, Any] = {
     "what": TEXT,

@@ -135,7 +135,6 @@ def test_a_table_is_what_comes_without_a_format(
         (("--gpu", "8"), "0, 1"),
         (("--gpu", "GPU-ffff"), ""),
         (("--gpu", "elsewhere:0"), "local"),
-        (("gpu-b",), "ssh"),
         (("--hold", "10s"), ""),
     ],
     ids=" ".join,

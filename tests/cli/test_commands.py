@@ -142,11 +142,13 @@ os._exit(int(code or 0))
 """
 
 
-def loaded(runner: Runner, driver: FakeDriver, folder: Path, *words: str) -> set[str]:
+def loaded(
+    runner: Runner, driver: FakeDriver | None, folder: Path, *words: str, **changes: str
+) -> set[str]:
     path = folder / "modules"
     done = subprocess.run(
         [sys.executable, "-Pc", SCRIPT, str(path), *words],
-        env=runner.env(driver),
+        env=runner.env(driver, **changes),
         stdin=subprocess.DEVNULL,
         capture_output=True,
         timeout=60,

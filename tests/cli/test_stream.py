@@ -82,7 +82,6 @@ def test_no_gpus_ends_it(gpudash_command: Runner, fake_driver: FakeDriver) -> No
         ("--count", "0"),
         ("--count", "x"),
         ("--cuont", "3"),
-        ("gpu-b",),
     ],
     ids=" ".join,
 )

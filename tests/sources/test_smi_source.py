@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import shutil
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,7 @@ import pytest
 from gpudash.core.errors import ExitCode
 from gpudash.core.events import Ack, Bye, Hello
 from gpudash.core.model import GpuState, Link
+from gpudash.core.remote import program_argv
 from gpudash.core.units import MIB
 from gpudash.core.verify import Clear, judge_host
 from gpudash.sources import smi, smi_stream
@@ -189,9 +191,16 @@ async def test_no_program(tmp_path: Path) -> None:
     assert caught.value.exit_code is ExitCode.UNKNOWN
 
 
+def behind(*prefix: str) -> Callable[[str], Runner]:
+    """Return what runs programs behind words that reach another machine."""
+    return lambda program: Runner(program, lambda script: program_argv(prefix, script))
+
+
 async def test_no_program_behind_a_prefix() -> None:
     with pytest.raises(SourceError) as caught:
-        await SmiSource("there", argv_prefix=("env", "PATH=/nowhere")).open_sampler(1.0)
+        await SmiSource(
+            "there", make_runner=behind("env", "PATH=/nowhere", "/bin/sh")
+        ).open_sampler(1.0)
     assert caught.value.problem.title == "no nvidia-smi"
 
 
@@ -199,7 +208,7 @@ async def test_a_prefix_reaches_the_same_commands(machine: Machine) -> None:
     env = shutil.which("env")
     assert env is not None
     prefix = (env, f"PATH={machine.folder}:{os.environ['PATH']}")
-    viewer = Viewer(await SmiSource("there", argv_prefix=prefix).open_sampler(0.1))
+    viewer = Viewer(await SmiSource("there", make_runner=behind(*prefix)).open_sampler(0.1))
     await viewer.until(is_clear)
     await viewer.stream.close()
     assert machine.living() == []

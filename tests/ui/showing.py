@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from textual.pilot import Pilot
 
 from gpudash.core.model import Fleet, Host, Link, Problem
+from gpudash.services.door import Door
 from gpudash.services.monitor import FleetMonitor
 from gpudash.services.past import seed
 from gpudash.ui.app import GpudashApp
@@ -120,6 +121,7 @@ async def showing(
     glyphs: Glyphs = UNICODE,
     depth: Depth = Depth.TRUE,
     themes: tuple[str, ...] = ("gpudash-dark", "gpudash-light"),
+    door: Door | None = None,
 ) -> AsyncIterator[Shown]:
     """Run the app over a fleet that stands still."""
     clock = HandClock()
@@ -132,6 +134,7 @@ async def showing(
         [load_theme(name)[0] for name in themes],
         depth=depth,
         demo=lambda: StillMonitor(fleets.busy(), clock),
+        door=door,
     )
     async with app.run_test(size=(width, height), notifications=True) as pilot:
         await pilot.pause()

@@ -16,7 +16,12 @@ if TYPE_CHECKING:
 
 
 def run(words: list[str]) -> int:
-    """Read this machine once, print the verdict, return its exit code."""
+    """Read the hosts once, print the verdict, return its exit code."""
+    if not _is_about_here(words):
+        from gpudash.cli.commands import checked, reading
+
+        plan = checked.parse(words)
+        return checked.report(reading.read(plan.ways), plan)
     probe = _start_early(words)
     try:
         from gpudash.cli.commands import checked
@@ -29,6 +34,16 @@ def run(words: list[str]) -> int:
     finally:
         if probe is not None:
             probe.end()
+
+
+def _is_about_here(words: list[str]) -> bool:
+    """Tell whether no word names another machine, as far as can be told without parsing."""
+    is_value = False
+    for word in words:
+        if not is_value and not word.startswith("-") and word != "local":
+            return False
+        is_value = word in ("--gpu", "--expect", "--format")
+    return True
 
 
 def _start_early(words: list[str]) -> oneshot.Probe | None:
@@ -57,7 +72,7 @@ def _start() -> oneshot.Probe:
 
 
 def _read(probe: oneshot.Probe, plan: argparse.Namespace) -> Fleet:
-    name = plan.hosts[0]
+    name = plan.ways[0].name
     fleet = _reduced(name, oneshot.finish(probe))
     if fleet.hosts[0].problem is not None and not fleet.hosts[0].gpus:
         from gpudash.sources.smi_once import smi_events

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 from gpudash.cli import arguments, diagnostics, output
 from gpudash.cli.commands import documents
+from gpudash.cli.ways import ways_of
 from gpudash.core.errors import ExitCode, UsageError
 from gpudash.core.model import Fleet
 from gpudash.core.scope import Scope, parse_scope
@@ -39,7 +40,7 @@ def parse(words: list[str]) -> argparse.Namespace:
         description="One reading, one verdict. Exit code: 0 zero, 1 held, 3 unreachable, "
         "4 unknown, 6 needs a reset; the worst counts, in the order 3, 4, 6, 1, 0.",
     )
-    parser.add_argument("hosts", nargs="*", metavar="HOST", help="local; default: this machine")
+    parser.add_argument("hosts", nargs="*", metavar="HOST", help=arguments.HOST_HELP)
     parser.add_argument("--gpu", metavar="0-3|UUID|BUS-ID,…", help="judge only these GPUs")
     parser.add_argument(
         "--expect",
@@ -49,8 +50,13 @@ def parse(words: list[str]) -> argparse.Namespace:
     )
     parser.add_argument("--format", default="table", metavar="F", help=" | ".join(FORMATS))
     plan = parser.parse_words(words)
-    plan.hosts = arguments.local_hosts(plan.hosts)
     plan.format = arguments.choose(plan.format, FORMATS, "format")
+    plan.ways = ways_of(plan.hosts)
+    if plan.format == "smi" and len(plan.ways) > 1:
+        raise UsageError(
+            "--format smi is for one host: its lines carry no name",
+            hint="For several: --format csv, or jsonl",
+        )
     plan.expect = parse_expectation(plan.expect)
     plan.scope = parse_scope(plan.gpu) if plan.gpu is not None else None
     return plan

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import argparse
+import asyncio
 from typing import TYPE_CHECKING
 
 from gpudash.cli import arguments
+from gpudash.cli.ways import LOCAL
 from gpudash.sources.handover import EarlySampler
 
 if TYPE_CHECKING:
+    from gpudash.config.load import Config
     from gpudash.core.model import Fleet
     from gpudash.services.monitor import FleetMonitor
 
@@ -16,6 +19,8 @@ FIRST_LOOK_S = 1.0
 """So long the first frame waits for readings; a slow driver is shown as connecting."""
 FIRST_INTERVAL = "1s"
 """The sampler starts before the configuration is read, and is told what it says."""
+FIRST_LOGIN_S = 3.0
+"""So long hosts may take before the screen comes; slower ones log in behind it."""
 DENSITIES = ("card", "line", "cell")
 
 
@@ -23,6 +28,8 @@ def run(words: list[str]) -> int:
     """Show this machine's GPUs until the user leaves."""
     plan = _parse(words)
     arguments.require_terminal()
+    if any(word != LOCAL for word in plan.hosts):
+        return _show_others(plan)
     # The sampler needs 0.1 s to come up; all imports of the first frame run beside it.
     early = _start_early(plan)
     try:
@@ -48,6 +55,38 @@ def _show(plan: argparse.Namespace, early: EarlySampler | None) -> int:
         return start.show(monitor, looks, screen, demo=lambda: demo_monitor(plan))
 
 
+def _show_others(plan: argparse.Namespace) -> int:
+    """Show other hosts: whoever asks for something is answered before the screen is taken."""
+    from gpudash.cli.ways import ways_of
+
+    config = finish_looks(plan)
+    ways = ways_of(plan.hosts, config)
+
+    async def show() -> int:
+        from gpudash.cli.entering import enter
+        from gpudash.services.clock import SystemClock
+        from gpudash.services.door import Door
+        from gpudash.services.monitor import FleetMonitor
+        from gpudash.sources.hosts import Hosts
+        from gpudash.ui import start
+        from gpudash.ui.early import EarlyScreen
+
+        hosts = Hosts(ways)
+        try:
+            await enter(hosts, FIRST_LOGIN_S)
+            looks = start.Looks(plan.theme, plan.density, is_ascii=plan.ascii)
+            with EarlyScreen() as screen:
+                clock = SystemClock()
+                monitor = FleetMonitor(hosts.sources, clock, interval_s=plan.interval_s)
+                screen.draw(monitor.fleet, looks.theme, looks.glyphs, looks.depth, looks.density)
+                _log_to_folder()
+                return await start.show_in_loop(monitor, looks, screen, door=Door(hosts.logins))
+        finally:
+            await hosts.close()
+
+    return asyncio.run(show())
+
+
 def _log_to_folder() -> None:
     from gpudash.cli.logs import log_to_folder
 
@@ -56,10 +95,9 @@ def _log_to_folder() -> None:
 
 def _parse(words: list[str]) -> argparse.Namespace:
     parser = arguments.Parser(prog="gpudash", description="The dashboard.")
-    parser.add_argument("hosts", nargs="*", metavar="HOST", help="local; default: this machine")
+    parser.add_argument("hosts", nargs="*", metavar="HOST", help=arguments.HOST_HELP)
     add_looks(parser)
     plan = parser.parse_words([word for word in words if word != "--"])
-    plan.hosts = arguments.local_hosts(plan.hosts)
     plan.interval_s = arguments.interval(plan.interval or FIRST_INTERVAL)
     return plan
 
@@ -72,14 +110,15 @@ def add_looks(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--ascii", action="store_true", help="draw with ASCII only")
 
 
-def finish_looks(plan: argparse.Namespace) -> None:
+def finish_looks(plan: argparse.Namespace) -> Config:
     """Check and convert these flags; the configuration says the rest. Raises UsageError."""
     from gpudash.cli.settings import configured
     from gpudash.ui.paint.view import Density
 
-    configured(plan)
+    config = configured(plan)
     if plan.density is not None:
         plan.density = Density(arguments.choose(plan.density, DENSITIES, "density"))
+    return config
 
 
 def _start_early(plan: argparse.Namespace) -> EarlySampler | None:
@@ -106,8 +145,7 @@ def _monitor(plan: argparse.Namespace, early: EarlySampler | None) -> FleetMonit
     from gpudash.services.monitor import FleetMonitor
     from gpudash.sources.here import local_source
 
-    sources = tuple(local_source(name, early) for name in plan.hosts)
-    return FleetMonitor(sources, SystemClock(), interval_s=plan.interval_s)
+    return FleetMonitor((local_source(LOCAL, early),), SystemClock(), interval_s=plan.interval_s)
 
 
 def demo_monitor(plan: argparse.Namespace) -> FleetMonitor:

@@ -6,32 +6,17 @@ import os
 import platform
 import shutil
 import sys
-from dataclasses import dataclass
 
 from gpudash import __version__
 from gpudash.cli import arguments, output
+from gpudash.cli.commands.findings import Finding, problem_finding, reading_findings
+from gpudash.cli.ways import ways_of
 from gpudash.core.errors import ExitCode, ReadingError, worst
-from gpudash.core.families import INITIAL_PID_NAMESPACE, listed_pids
+from gpudash.core.families import INITIAL_PID_NAMESPACE
 from gpudash.core.fleet import apply, new_fleet
-from gpudash.core.model import Fleet, GpuState, Host
-from gpudash.core.names import clean_text
-from gpudash.core.units import plural
-from gpudash.core.verify import judge_fleet
 from gpudash.sources import oneshot, shipping
 
 SCHEMA = "gpudash.doctor/1"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Finding:
-    """One thing that was looked at."""
-
-    what: str
-    state: str
-    """`ok`, `note` or `fail`."""
-    found: str
-    advice: str = ""
-    code: ExitCode = ExitCode.OK
 
 
 def run(words: list[str]) -> int:
@@ -39,18 +24,24 @@ def run(words: list[str]) -> int:
     parser = arguments.Parser(
         prog="gpudash doctor", description="What works here, and what to do where it does not."
     )
-    parser.add_argument("hosts", nargs="*", metavar="HOST", help="local; default: this machine")
+    parser.add_argument("hosts", nargs="*", metavar="HOST", help=arguments.HOST_HELP)
     parser.add_argument("--format", default="table", help=" | ".join(output.FORMATS))
     parser.add_argument(
         "--show-probe", action="store_true", help="print what is sent to a host and run there"
     )
     plan = parser.parse_words(words)
-    arguments.local_hosts(plan.hosts)
     wanted = arguments.choose(plan.format, output.FORMATS, "format")
     if plan.show_probe:
         output.write(probe_text())
         return int(ExitCode.OK)
-    findings = [*_here(), *_driver()]
+    ways = ways_of(plan.hosts)
+    findings = _here()
+    if any(way.is_local for way in ways):
+        findings += _driver()
+    if any(not way.is_local for way in ways):
+        from gpudash.cli.commands.afar import look_at
+
+        findings += look_at(tuple(way for way in ways if not way.is_local))
     _print(findings, wanted)
     return int(worst([ExitCode.OK, *(finding.code for finding in findings)]))
 
@@ -142,54 +133,8 @@ def _driver() -> list[Finding]:
     host = fleet.hosts[0]
     found = [Finding(what="binding", state="ok", found=binding)]
     if host.problem is not None:
-        return [*found, _problem(host)]
-    return [*found, *_readings(fleet, host)]
-
-
-def _problem(host: Host) -> Finding:
-    assert host.problem is not None
-    return Finding(
-        what="driver",
-        state="fail",
-        found=clean_text(f"{host.problem.sentence} {host.problem.detail}", 2000),
-        advice=host.problem.advice,
-        code=host.problem.exit_code,
-    )
-
-
-def _readings(fleet: Fleet, host: Host) -> list[Finding]:
-    facts = host.facts
-    names = sorted({clean_text(gpu.info.name or "?") for gpu in host.gpus})
-    driver = f"{facts.driver}, NVML {facts.nvml}" if facts else "unknown"
-    found = [
-        Finding(what="driver", state="ok", found=driver),
-        Finding(what="GPUs", state="ok", found=f"{len(host.gpus)} × {', '.join(names)}"),
-    ]
-    bad = [gpu for gpu in judge_fleet(fleet).hosts[0].gpus if gpu.gpu.state is not GpuState.READ]
-    found += [
-        Finding(
-            what=f"GPU {gpu.gpu.info.index}",
-            state="fail",
-            found=gpu.reason,
-            advice="gpudash check says more.",
-            code=gpu.exit_code,
-        )
-        for gpu in bad
-    ]
-    unlisted = [gpu for gpu in host.gpus if gpu.reading and gpu.reading.processes is None]
-    if unlisted:
-        found.append(
-            Finding(
-                what="process lists",
-                state="note",
-                found=f"not readable on {plural(len(unlisted), 'GPU')}",
-                advice="Memory is still read; who holds it stays unknown.",
-            )
-        )
-    else:
-        listed = plural(len(listed_pids(host)), "process", "processes")
-        found.append(Finding(what="process lists", state="ok", found=f"{listed} listed"))
-    return found
+        return [*found, problem_finding(host)]
+    return [*found, *reading_findings(host)]
 
 
 def _print(findings: list[Finding], wanted: str) -> None:

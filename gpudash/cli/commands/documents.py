@@ -50,6 +50,8 @@ def host_document(verdict: HostVerdict) -> dict[str, object]:
         "driver": facts.driver if facts else None,
         "boot_id": facts.boot_id if facts else None,
         "unsupported": list(facts.unsupported) if facts else [],
+        "transport": host.transport or None,
+        "link_notes": list(host.link_notes),
         "problem": problem
         and {
             "title": problem.title,
@@ -189,6 +191,9 @@ def _host_block(verdict: HostVerdict) -> str:
         title.append("SIMULATED")
     if facts and facts.source == "nvidia-smi":
         title.append("read through nvidia-smi")
+    if host.transport.partition(":")[0] not in ("", "ssh"):
+        title.append(clean_text(host.transport))
+    title += [note.upper() for note in host.link_notes]
     lines = "  ".join(title) + "\n"
     if not verdict.gpus:
         return f"{lines}  {verdict.reason}\n"

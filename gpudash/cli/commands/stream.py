@@ -10,17 +10,21 @@ import signal
 
 from gpudash.cli import arguments, diagnostics, output
 from gpudash.cli.commands.documents import info_document, reading_document
+from gpudash.cli.entering import can_ask, enter
 from gpudash.cli.settings import configured
+from gpudash.cli.ways import ways_of
 from gpudash.core.errors import ExitCode, GpudashError, UsageError, worst
 from gpudash.core.events import Event, Sample
 from gpudash.core.model import GpuReading, Host, Link
+from gpudash.core.ways import Way
 from gpudash.services.clock import SystemClock
 from gpudash.services.monitor import FleetMonitor
-from gpudash.sources.base import HostSource
-from gpudash.sources.here import local_source
+from gpudash.sources.hosts import Hosts
 
 SAMPLE_SCHEMA = "gpudash.sample/1"
 LINK_SCHEMA = "gpudash.link/1"
+LOGIN_LIMIT_S = 30.0
+"""So long the stream waits for logins before it asks for passwords and begins."""
 
 
 def run(words: list[str]) -> int:
@@ -30,32 +34,34 @@ def run(words: list[str]) -> int:
         description="Samples as JSON lines on stdout. Ends with 0 after --count samples of each "
         "host, 130 when interrupted, else with the code of what went wrong.",
     )
-    parser.add_argument("hosts", nargs="*", metavar="HOST", help="local; default: this machine")
+    parser.add_argument("hosts", nargs="*", metavar="HOST", help=arguments.HOST_HELP)
     parser.add_argument("--interval", metavar="D", help="100ms to 1h (default 1s)")
     parser.add_argument("--count", type=int, metavar="N", help="end after N samples of each host")
     plan = parser.parse_words(words)
-    hosts = arguments.local_hosts(plan.hosts)
     if plan.count is not None and plan.count < 1:
         raise UsageError(f"--count {plan.count}: must be at least 1")
-    configured(plan)
-    sources = tuple(local_source(name) for name in hosts)
-    return asyncio.run(_stream(sources, plan.interval_s, plan))
+    config = configured(plan)
+    return asyncio.run(_stream(ways_of(plan.hosts, config), plan))
 
 
-async def _stream(
-    sources: tuple[HostSource, ...], interval_s: float, plan: argparse.Namespace
-) -> int:
-    writer = _Writer(len(sources), plan.count)
-    monitor = FleetMonitor(sources, SystemClock(), interval_s=interval_s, listener=writer.take)
+async def _stream(ways: tuple[Way, ...], plan: argparse.Namespace) -> int:
+    hosts = Hosts(ways)
+    writer = _Writer(len(ways), plan.count)
+    monitor = FleetMonitor(
+        hosts.sources, SystemClock(), interval_s=plan.interval_s, listener=writer.take
+    )
     loop = asyncio.get_running_loop()
     for number in (signal.SIGINT, signal.SIGTERM):
         with contextlib.suppress(NotImplementedError):
             loop.add_signal_handler(number, writer.end, ExitCode.INTERRUPTED)
-    monitor.start()
     try:
+        if can_ask():
+            await enter(hosts, LOGIN_LIMIT_S)
+        monitor.start()
         return int(await writer.ended)
     finally:
         await monitor.stop()
+        await hosts.close()
 
 
 class _Writer:
@@ -105,6 +111,8 @@ class _Writer:
                 "at": _utc_now(),
                 "link": host.link.value,
                 "problem": problem and problem.sentence,
+                "transport": host.transport or None,
+                "link_notes": list(host.link_notes),
             }
         )
         if problem is None:

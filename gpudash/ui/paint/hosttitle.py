@@ -93,9 +93,20 @@ def title_pieces(view: HostView) -> tuple[Piece, ...]:
         pieces.append(Piece(((wrong, f"{tone} b" if tone == "leftover" else tone),), 2))
     if has_old_values(host) and host.received_s is not None and host.link is not Link.PAUSED:
         pieces.append(Piece((("values below are old", "text-muted"),), 4))
+    pieces += link_pieces(host)
     if host.is_simulated:
         pieces.append(Piece((("simulated", "unknown"),)))
     return tuple(pieces)
+
+
+def link_pieces(host: Host) -> list[Piece]:
+    """Return what must be seen of the way to a host: never dropped where nobody checks its key."""
+    pieces = [Piece(((outside(note, 60), "unknown"),)) for note in host.link_notes]
+    if host.transport not in ("", "ssh"):
+        pieces.append(Piece(((outside(host.transport, 40), "text-muted"),), 3))
+    if host.facts is not None and host.facts.source == "nvidia-smi":
+        pieces.append(Piece((("through nvidia-smi", "unknown"),), 3))
+    return pieces
 
 
 def _wrong_words(view: HostView) -> str:

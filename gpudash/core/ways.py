@@ -1,0 +1,34 @@
+"""How one host is reached, all said: ssh, a command, or not at all, for it is here."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Way:
+    """How one host is reached."""
+
+    name: str
+    """As typed; unique."""
+    address: str = ""
+    """What ssh is given; empty for this machine and for a command."""
+    options: tuple[str, ...] = ()
+    """ssh's options before it, such as `-p 2222`."""
+    configuration: tuple[str, ...] = ()
+    """`-F FILE`; empty for the user's own configuration."""
+    transport: str = ""
+    """`openssh`, `asyncssh`, or empty for whichever fits."""
+    command: tuple[str, ...] = ()
+    """Words that run a program there instead of ssh: `kubectl exec -i POD -- sh`."""
+    python: str = ""
+    """Tried before the usual ones."""
+    has_sudo: bool = False
+    """The sampler starts by `sudo -n`, and no hand does."""
+    has_smi: bool = True
+    """nvidia-smi may stand in where the probe can't read the driver."""
+
+    @property
+    def is_local(self) -> bool:
+        """Tell whether it is this machine."""
+        return not self.address and not self.command

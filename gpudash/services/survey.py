@@ -1,0 +1,95 @@
+"""Reads hosts once, all at the same time: what `check` and `doctor` need, and no more.
+
+Each host has its own limit and its own failure; one that can't be reached costs nobody else.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+
+from gpudash.core.events import Ack, Event, Fault, LinkDown
+from gpudash.core.families import listed_pids, pids_are_local
+from gpudash.core.fleet import apply, new_fleet
+from gpudash.core.model import Fleet, Problem
+from gpudash.sources.base import HostSource, SourceError
+
+PATIENCE_S = 90.0
+"""Login, first answer of a slow driver, and a queue of other logins before."""
+HAND_PATIENCE_S = 10.0
+
+
+async def survey(sources: tuple[HostSource, ...], patience_s: float = PATIENCE_S) -> Fleet:
+    """Return the fleet after one reading of each host, with who holds what where that is known."""
+    reading = _Reading(tuple(source.name for source in sources))
+    async with asyncio.TaskGroup() as group:
+        for source in sources:
+            group.create_task(reading.read(source, patience_s), name=f"read {source.name}")
+    return reading.fleet
+
+
+class _Reading:
+    def __init__(self, names: tuple[str, ...]) -> None:
+        self.fleet = new_fleet(names, 0.0)
+
+    def _apply(self, name: str, event: Event) -> None:
+        self.fleet = apply(self.fleet, name, event, 0.0)
+
+    async def read(self, source: HostSource, patience_s: float) -> None:
+        try:
+            async with asyncio.timeout(patience_s):
+                await self._sample(source)
+        except SourceError as error:
+            if not self.fleet.host(source.name).samples:
+                self._apply(source.name, LinkDown(problem=error.problem))
+        except TimeoutError:
+            self._apply(source.name, LinkDown(problem=_too_slow(patience_s)))
+
+    async def _sample(self, source: HostSource) -> None:
+        stream = await source.open_sampler(1.0)
+        try:
+            while not self._is_read(source.name):
+                events = await stream.read()
+                for event in events:
+                    self._apply(source.name, event)
+                if any(isinstance(event, Fault) and _is_final(event) for event in events):
+                    return
+            with contextlib.suppress(SourceError, TimeoutError):
+                async with asyncio.timeout(HAND_PATIENCE_S):
+                    await self._ask_who(source)
+        finally:
+            await stream.close()
+
+    def _is_read(self, name: str) -> bool:
+        return self.fleet.host(name).samples > 0
+
+    async def _ask_who(self, source: HostSource) -> None:
+        """Ask the hand; an answer that fails takes nothing from a reading."""
+        host = self.fleet.host(source.name)
+        pids = listed_pids(host)
+        if not pids or not pids_are_local(host):
+            return
+        hand = await source.open_hand()
+        try:
+            hand.send(1, "process", {"pids": sorted(pids)})
+            is_answered = False
+            while not is_answered:
+                for event in await hand.read():
+                    if isinstance(event, Ack):
+                        self._apply(source.name, event)
+                        is_answered = event.is_last
+        finally:
+            await hand.close()
+
+
+def _is_final(fault: Fault) -> bool:
+    """Tell whether no reading will follow: a fatal one, or a call that hangs."""
+    return fault.is_fatal or fault.code is None
+
+
+def _too_slow(patience_s: float) -> Problem:
+    return Problem(
+        title="no answer",
+        sentence=f"There was no reading within {patience_s:.0f} s.",
+        advice="Does the driver hang there? Try: ssh HOST nvidia-smi",
+    )

@@ -1,0 +1,138 @@
+"""A host by its name: asks ssh's configuration at each attempt which way to take, and takes it.
+
+asyncssh is the usual way. Where a configuration needs what it lacks, or a ControlMaster is open,
+the OpenSSH client is taken and the reason shown. Both fall back to nvidia-smi.
+"""
+
+from __future__ import annotations
+
+from gpudash.core.model import Problem
+from gpudash.core.ssh_settings import SshSettings, needs_openssh
+from gpudash.core.ways import Way
+from gpudash.sources.argv import SmiOverArgv
+from gpudash.sources.base import HostSource, SourceError, Stream
+from gpudash.sources.here import Begun, FallbackSource
+from gpudash.sources.openssh import OpenSshSource, own_master
+from gpudash.sources.smi import SmiSource
+from gpudash.sources.ssh.resolve import Destination, look_around, resolve
+from gpudash.sources.ssh.source import NOT_CHECKED, SshSource
+from gpudash.sources.ssh.space import SshSpace
+
+
+class RemoteSource:
+    """One host over SSH, by whichever way fits."""
+
+    def __init__(self, way: Way, space: SshSpace) -> None:
+        self._name = way.name
+        self._said = way
+        self._to = Destination(
+            address=way.address, options=way.options, configuration=way.configuration
+        )
+        self._space = space
+        self._ssh = SshSource(way, self._to, space)
+        self._way: HostSource | None = None
+        self._is_fresh = False
+        self._refused: Problem | None = None
+
+    @property
+    def name(self) -> str:
+        """The host's name as the user typed it."""
+        return self._name
+
+    @property
+    def is_simulated(self) -> bool:
+        """Tell that nothing here is invented."""
+        return False
+
+    async def log_in(self) -> None:
+        """Reach the host, so that the next sampler finds the way open. Raises SourceError."""
+        self._refused = None
+        is_attended = self._space.logins.take_invitation(self._name)
+        settings = await resolve(self._to)
+        reason = await self._why_openssh(settings)
+        if reason:
+            self._way = self._openssh(settings, reason)
+        else:
+            await self._ssh.log_in(settings, is_attended=is_attended)
+            self._way = self._with_smi(self._ssh, SmiOverSsh(self._ssh))
+        self._is_fresh = True
+
+    async def _why_openssh(self, settings: SshSettings) -> str:
+        if self._said.transport == "openssh":
+            return "chosen in the configuration"
+        if self._said.transport == "asyncssh":
+            return ""
+        return needs_openssh(settings, await look_around(settings, self._to))
+
+    def _openssh(self, settings: SshSettings, reason: str) -> HostSource:
+        master = () if settings.control_path else own_master()
+        source = OpenSshSource(
+            self._name,
+            (*master, *self._to.words),
+            reason=reason,
+            notes=() if settings.checks_host_keys else (NOT_CHECKED,),
+            python=self._said.python,
+            has_sudo=self._said.has_sudo,
+        )
+        return self._with_smi(source, SmiOverArgv(source))
+
+    def _with_smi(self, first: HostSource, smi: HostSource) -> HostSource:
+        return FallbackSource(first, smi if self._said.has_smi else None)
+
+    def refuse_once(self, problem: Problem) -> None:
+        """Let the next attempt fail without trying: a person is needed, and was just seen to be."""
+        self._refused = problem
+
+    async def open_sampler(self, interval_s: float) -> Stream:
+        """Reach the host, unless that was just done, and start the sampler. Raises SourceError."""
+        refused, self._refused = self._refused, None
+        if refused is not None:
+            raise SourceError(refused)
+        if not self._is_fresh:
+            await self.log_in()
+        self._is_fresh = False
+        assert self._way is not None
+        return await self._way.open_sampler(interval_s)
+
+    async def open_hand(self) -> Stream:
+        """Start the hand by the way that the sampler took. Raises SourceError."""
+        if self._way is None:
+            await self.log_in()
+        assert self._way is not None
+        return await self._way.open_hand()
+
+    async def close(self) -> None:
+        """End a connection that no stream ended."""
+        await self._ssh.close()
+
+
+class SmiOverSsh:
+    """nvidia-smi over the connection of an SshSource; keeps it open as long as it runs."""
+
+    def __init__(self, ssh: SshSource) -> None:
+        self._ssh = ssh
+        self._smi = SmiSource(ssh.name, make_runner=ssh.runner)
+
+    @property
+    def name(self) -> str:
+        """The host's name."""
+        return self._ssh.name
+
+    @property
+    def is_simulated(self) -> bool:
+        """Tell that nothing here is invented."""
+        return False
+
+    async def open_sampler(self, interval_s: float) -> Stream:
+        """Start nvidia-smi there. Raises SourceError."""
+        self._ssh.hold()
+        try:
+            stream = await self._smi.open_sampler(interval_s)
+        except BaseException:
+            await self._ssh.release()
+            raise
+        return Begun(stream, [self._ssh.link_up()], self._ssh.release)
+
+    async def open_hand(self) -> Stream:
+        """Raise SourceError: without a python3 there is no hand."""
+        return await self._smi.open_hand()

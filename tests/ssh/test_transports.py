@@ -1,0 +1,186 @@
+"""Other ways to a host: the OpenSSH client, an open ControlMaster, any words, no OpenSSH at all."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from gpudash.core import remote
+from gpudash.core.model import Link
+from gpudash.core.ways import Way
+from gpudash.services.survey import survey
+from gpudash.sources.hosts import Hosts
+from gpudash.sources.openssh import openssh_problem
+from gpudash.sources.ssh import resolve
+from tests.fake_driver import FakeDriver
+from tests.ssh.conftest import StartSshd
+from tests.ssh.sshd import SSH, Home, Sshd, folder_without_python, session_env
+from tests.ssh.watching import LIMIT_S, read, watching
+
+
+async def test_openssh(home: Home, gpu_a: Sshd, fake_driver: FakeDriver) -> None:
+    """Sampler and hand share one login, by a master of our own that ends by itself."""
+    from tests.fake_driver import Process
+
+    listed = Process(os.getpid(), used=1 << 20)
+    fake_driver.with_process(0, listed).with_used(0, 1 << 20).write()
+    async with watching(home, "gpu-a", transport="openssh") as seen:
+        await seen.until(lambda fleet: bool(fleet.hosts[0].processes))
+        host = seen.host("gpu-a")
+        assert (host.link, host.transport) == (
+            Link.LIVE,
+            "openssh: chosen in the configuration",
+        )
+        assert gpu_a.logins == 1
+        gpu_a.cut()
+        await seen.until_all(Link.DOWN)
+        problem = host.problem or seen.host("gpu-a").problem
+        assert problem is not None
+        assert problem.title == "link lost"
+        await seen.until_all(Link.LIVE)
+
+
+async def test_openssh_refused(home: Home, gpu_a: Sshd) -> None:
+    gpu_a.authorized.write_text("")
+    async with watching(home, "gpu-a", transport="openssh") as seen:
+        await seen.until_all(Link.DOWN)
+        problem = seen.host("gpu-a").problem
+        assert problem is not None
+        assert (problem.title, problem.needs_person) == ("login refused", True)
+
+
+async def test_openssh_unknown_key(home: Home, start_sshd: StartSshd) -> None:
+    start_sshd(known=False)
+    (host,) = (await read(home, "gpu-a", transport="openssh")).hosts
+    assert host.problem is not None
+    assert host.problem.title == "host key unknown"
+
+
+async def test_a_live_master_is_used(home: Home, gpu_a: Sshd) -> None:
+    assert SSH is not None
+    control = Path("/tmp") / f"gd-{os.getpid()}-{gpu_a.port}"
+    home.config.insert(0, f"Host gpu-a\n  ControlPath {control}")
+    home.write()
+    master = subprocess.Popen(
+        [SSH, "-F", str(home.config_file), "-M", "-N", "-n", "gpu-a"],
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
+    try:
+        from tests.cli.running import wait_for
+
+        wait_for(control.is_socket)
+        (host,) = (await read(home, "gpu-a")).hosts
+        assert (host.link, host.transport) == (Link.LIVE, "openssh: a ControlMaster is open")
+        assert gpu_a.logins == 1
+    finally:
+        master.terminate()
+        master.wait()
+    # A socket that is left over from a crash is no master.
+    control.unlink(missing_ok=True)
+    (host,) = (await read(home, "gpu-a")).hosts
+    assert (host.transport, gpu_a.logins) == ("ssh", 2)
+
+
+async def test_what_a_session_must_not_have_is_off(home: Home, gpu_a: Sshd, tmp_path: Path) -> None:
+    """RemoteCommand, forwards, a terminal and a local command of the user's configuration."""
+    mark = tmp_path / "ran"
+    home.config.insert(
+        0,
+        "Host gpu-a\n  RemoteCommand false\n  RequestTTY force\n  ForwardAgent yes\n"
+        f"  LocalForward 127.0.0.1:{gpu_a.port} 127.0.0.1:1\n  PermitLocalCommand yes\n"
+        f"  LocalCommand touch {mark}",
+    )
+    home.write()
+    for transport in ("asyncssh", "openssh"):
+        (host,) = (await read(home, "gpu-a", transport=transport)).hosts
+        assert (host.link, host.problem) == (Link.LIVE, None)
+    assert not mark.exists()
+    assert "forwarding" not in gpu_a.log.lower()
+
+
+# -- any words ---------------------------------------------------------------------------------
+
+UNSHARE = ("unshare", "--pid", "--fork", "--mount-proc", "sh")
+
+
+async def through(*words: str) -> Hosts:
+    return Hosts([Way(name="pod", command=words)])
+
+
+def can_unshare() -> bool:
+    if shutil.which("unshare") is None:
+        return False
+    return subprocess.run([*UNSHARE, "-c", "true"], capture_output=True).returncode == 0
+
+
+@pytest.mark.parametrize("words", [("sh",), ("env", "X=1"), UNSHARE])
+async def test_a_command(
+    fake_driver: FakeDriver, monkeypatch: pytest.MonkeyPatch, words: tuple[str, ...]
+) -> None:
+    if words == UNSHARE and not can_unshare():
+        pytest.skip("no new pid namespace may be made here")
+    for name, value in fake_driver.env().items():
+        monkeypatch.setenv(name, value)
+    hosts = await through(*words)
+    (host,) = (await survey(hosts.sources, LIMIT_S)).hosts
+    assert (host.link, host.problem) == (Link.LIVE, None)
+    assert host.transport == f"command: {words[0]}"
+    assert host.facts is not None
+    assert host.facts.source == "nvml"
+
+
+async def test_a_command_without_python(
+    fake_driver: FakeDriver, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(remote, "PYTHONS", ("python3",))
+    folder = folder_without_python(tmp_path / "small")
+    for name, value in session_env(fake_driver, smi=True, path=str(folder)).items():
+        monkeypatch.setenv(name, value)
+    hosts = await through("sh")
+    (host,) = (await survey(hosts.sources, LIMIT_S)).hosts
+    assert host.link is Link.LIVE
+    assert host.facts is not None
+    assert host.facts.source == "nvidia-smi"
+
+
+async def test_a_command_that_is_not_here() -> None:
+    hosts = await through("no-such-kubectl", "exec", "--", "sh")
+    (host,) = (await survey(hosts.sources, LIMIT_S)).hosts
+    assert host.problem is not None
+    assert host.problem.title == "no-such-kubectl not started"
+    assert host.problem.exit_code == 3
+
+
+# -- without OpenSSH ---------------------------------------------------------------------------
+
+
+async def test_no_openssh_here(home: Home, gpu_a: Sshd, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(resolve, "has_openssh", lambda: False)
+    (host,) = (await read(home, "gpu-a")).hosts
+    assert (host.link, host.transport, host.problem) == (Link.LIVE, "ssh", None)
+
+
+@pytest.mark.parametrize(
+    ("words", "title", "needs_person"),
+    [
+        ("ana@x: Permission denied (publickey).", "login refused", True),
+        ("ssh: Could not resolve hostname x: Name or service not known", "name not found", False),
+        ("ssh: connect to host x port 22: Connection refused", "refused", False),
+        ("ssh: connect to host x port 22: Connection timed out", "timed out", False),
+        ("@@@ WARNING: REMOTE HOST IDENTIFICATION HAS CHANGED! @@@", "not trusted", True),
+        ("Host key verification failed.", "host key unknown", True),
+        ("client_loop: send disconnect: Broken pipe", "link lost", False),
+    ],
+)
+def test_what_ssh_says(words: str, title: str, needs_person: bool) -> None:
+    problem = openssh_problem(255, words, "gpu-a")
+    assert problem is not None
+    assert (problem.title, problem.needs_person) == (title, needs_person)
+    assert problem.exit_code == 3
+    assert openssh_problem(97, words, "gpu-a") is None
