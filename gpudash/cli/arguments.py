@@ -82,11 +82,6 @@ def interval(text: str, flag: str = "--interval") -> float:
     return seconds
 
 
-def is_terminal() -> bool:
-    """Tell whether stdout is a terminal."""
-    return sys.stdout.isatty()
-
-
 def require_terminal() -> None:
     """Raise UsageError where there is no terminal to draw on."""
     # A stream that was closed before the start is None.

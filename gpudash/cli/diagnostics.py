@@ -8,11 +8,17 @@ from gpudash.core.errors import GpudashError
 
 
 def say(text: str) -> None:
-    """Write one line of narration; where nobody listens, data and exit code still count."""
+    """Write one line of narration; where nobody listens, data and exit code still count.
+
+    What steers a terminal is left out: sentences may quote what others wrote.
+    """
     if sys.stderr is None:
         return
+    # Not loaded by a command that has nothing to say.
+    from gpudash.core.names import printable_lines
+
     try:
-        print(text, file=sys.stderr, flush=True)
+        print(printable_lines(text), file=sys.stderr, flush=True)
     except OSError:
         return
 

@@ -4,8 +4,7 @@
     ├── UsageError          2  a flag, a name or a file is wrong; nothing was started
     │   └── ConfigError     2  a configuration file or variable is wrong
     ├── UnreachableError    3  a host could not be reached or logged in to
-    ├── ReadingError        4  a reading is missing or can't be trusted
-    └── WireError           4  a probe said something that the wire does not allow
+    └── ReadingError        4  a reading is missing or can't be trusted
 
 A third-party exception is translated once, where its library is called.
 """
@@ -78,11 +77,5 @@ class UnreachableError(GpudashError):
 
 class ReadingError(GpudashError):
     """A reading is missing or can't be trusted."""
-
-    exit_code = ExitCode.UNKNOWN
-
-
-class WireError(GpudashError):
-    """A probe said something that the wire does not allow."""
 
     exit_code = ExitCode.UNKNOWN

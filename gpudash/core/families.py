@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 from gpudash.core.model import Ancestor, Fleet, Gpu, GpuState, Host, Owner, ProcessInfo
 from gpudash.core.names import Label, process_label
+from gpudash.core.units import known_sum
 
 INITIAL_PID_NAMESPACE = 4026531836
 """Inode of /proc/self/ns/pid outside any container: PROC_PID_INIT_INO in the kernel."""
@@ -51,9 +52,14 @@ class Holder:
     """The driver lists it and the host does not know it any more."""
 
     @property
+    def known_bytes(self) -> tuple[int, bool]:
+        """Return the sum of what is known, and whether that is all."""
+        return known_sum(used for _, used in self.gpu_bytes)
+
+    @property
     def used_bytes(self) -> int:
         """Return the sum of what is known."""
-        return sum(used or 0 for _, used in self.gpu_bytes)
+        return self.known_bytes[0]
 
     def age(self, now_s: float) -> float | None:
         """Return seconds since the oldest member started."""

@@ -33,9 +33,15 @@ HAPPENINGS = 200
 RELEASED = "paused, driver released"
 
 
-def new_fleet(names: tuple[str, ...], at_s: float) -> Fleet:
-    """Return a fleet of hosts that are being connected."""
-    return Fleet(hosts=tuple(Host(name=name, link_since_s=at_s) for name in names))
+def new_fleet(
+    names: tuple[str, ...], at_s: float, *, simulated: frozenset[str] = frozenset()
+) -> Fleet:
+    """Return a fleet of hosts that are being connected; those that are made up are marked."""
+    return Fleet(
+        hosts=tuple(
+            Host(name=name, link_since_s=at_s, is_invented=name in simulated) for name in names
+        )
+    )
 
 
 def apply(fleet: Fleet, name: str, event: Event, at_s: float) -> Fleet:

@@ -14,6 +14,7 @@ from gpudash.core.model import (
     MigReading,
     ProcessInfo,
 )
+from gpudash.core.names import printable
 from gpudash.core.readings import merge_processes
 
 TYPE_CHECKING = False  # typing takes 5 ms to import, and `check` needs nothing else of it
@@ -90,8 +91,10 @@ def _number(value: object, what: str, *, most: float = 1e15) -> float:
 def _text(value: object, what: str) -> str:
     if not isinstance(value, str):
         raise InvalidLine(f"{what} is not a text")
+    if value.isprintable():
+        return value
     # JSON can spell half a character; nothing could print it.
-    return value if value.isascii() else value.encode("utf-8", "replace").decode()
+    return printable(value.encode("utf-8", "replace").decode())
 
 
 def _maybe_text(value: object, what: str) -> str | None:

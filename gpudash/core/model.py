@@ -251,6 +251,8 @@ class Host:
     """Complete ticks so far; the data version for caches."""
     retry: int = 0
     """How many attempts in a row failed."""
+    is_invented: bool = False
+    """Its source makes it up: known before it says a word."""
     transport: str = ""
     """How the host is reached: empty for this machine, `ssh`, `openssh: REASON`, a command."""
     link_notes: tuple[str, ...] = ()
@@ -258,8 +260,8 @@ class Host:
 
     @property
     def is_simulated(self) -> bool:
-        """Tell whether what this host shows is invented."""
-        return self.facts is not None and self.facts.is_simulated
+        """Tell whether what this host shows is invented, by its source or its own greeting."""
+        return self.is_invented or (self.facts is not None and self.facts.is_simulated)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -286,6 +288,11 @@ class Fleet:
     """Newest first, bounded."""
     letters: tuple[tuple[tuple[str, int, int], str], ...] = ()
     """Family key (host, root pid, root start) to its letter, kept until the family is gone."""
+
+    @property
+    def is_simulated(self) -> bool:
+        """Tell whether any host here is made up."""
+        return any(host.is_simulated for host in self.hosts)
 
     def host(self, name: str) -> Host:
         """Return the host of that name. Raises KeyError."""

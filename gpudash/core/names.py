@@ -34,19 +34,32 @@ _MODULES = {
     "deepspeed.launcher.launch": "deepspeed",
     "mpi4py.futures.server": "trtllm",
 }
+_BREAKS = frozenset("\t\n\r\v\f\x85\u2028\u2029")
 _MODEL_FLAGS = ("--model-path", "--model", "--model-name", "-m")
 _PORT_FLAGS = ("--port",)
 _TP_FLAGS = ("--tp-size", "--tensor-parallel-size", "--tp", "-tp", "--tensor-parallel")
 
 
+def printable(text: str) -> str:
+    """Return text as one line without what hides, turns or moves: controls, bidi, zero width.
+
+    Nearly all text is so already and costs one look.
+    """
+    if text.isprintable():
+        return text
+    kept = (" " if char in _BREAKS else char for char in text)
+    return "".join(char for char in kept if unicodedata.category(char)[0] != "C")
+
+
+def printable_lines(text: str) -> str:
+    """Return text of several lines, each of them printable; blank ones are left out."""
+    lines = (printable(line).rstrip() for line in text.splitlines())
+    return "\n".join(line for line in lines if line)
+
+
 def clean_text(text: str, limit: int = 200) -> str:
     """Return outside text fit for a screen: one line, no control, format or bidi characters."""
-    kept = "".join(
-        " " if char in "\t\n\r" else char
-        for char in text[: limit * 2]
-        if char in "\t\n\r" or unicodedata.category(char) not in ("Cc", "Cf", "Cs", "Co", "Cn")
-    )
-    return kept[:limit].strip()
+    return printable(text[: limit * 2])[:limit].strip()
 
 
 def process_label(info: ProcessInfo | Ancestor) -> Label:

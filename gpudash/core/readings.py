@@ -7,6 +7,7 @@ list is dropped, and the state follows from NVML codes alone, never from texts.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from dataclasses import replace
 
 from gpudash.core import nvml
@@ -152,3 +153,19 @@ def listed_bytes(reading: GpuReading) -> int:
         known = by_instance.get(slice_.gpu_instance, 0)
         by_instance[slice_.gpu_instance] = max(known, held)
     return max(by_process, sum(by_instance.values()))
+
+
+def held_bytes(reading: GpuReading | None) -> tuple[int, bool]:
+    """Return what is held for certain, and whether that is all: an unread GPU may hold more."""
+    if reading is None:
+        return 0, False
+    listed = listed_bytes(reading)
+    if reading.used_bytes is None:
+        return listed, False
+    return max(reading.used_bytes, listed), True
+
+
+def held_sum(readings: Iterable[GpuReading | None]) -> tuple[int, bool]:
+    """Return what several GPUs hold for certain, and whether that is all."""
+    held = tuple(held_bytes(reading) for reading in readings)
+    return sum(amount for amount, _ in held), bool(held) and all(whole for _, whole in held)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+from collections.abc import Iterable
 
 from gpudash.core.errors import UsageError
 
@@ -30,6 +31,19 @@ def format_memory(value_bytes: int) -> str:
         # Up, as drivers from 565 on print it; 1023.2 MiB is still below one GiB.
         return f"{min(ceil_mib(value_bytes), 1023)} MiB"
     return f"{gib(value_bytes)} GiB"
+
+
+def known_sum(values: Iterable[int | None]) -> tuple[int, bool]:
+    """Return the sum of what is known, and whether that is all; of no values at all nothing is."""
+    listed = tuple(values)
+    return sum(value or 0 for value in listed), bool(listed) and None not in listed
+
+
+def format_known(value_bytes: int, is_complete: bool) -> str:
+    """Write a sum as far as it is known: `71.2 GiB`, `≥ 71.2 GiB`, or `?` for nothing known."""
+    if is_complete:
+        return format_memory(value_bytes)
+    return f"≥ {format_memory(value_bytes)}" if value_bytes else "?"
 
 
 def ceil_mib(value_bytes: int) -> int:

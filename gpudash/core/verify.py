@@ -13,9 +13,9 @@ from enum import Enum
 from gpudash.core import nvml
 from gpudash.core.errors import ExitCode, worst
 from gpudash.core.model import Fleet, Gpu, GpuProcess, GpuReading, GpuState, Host, Link
-from gpudash.core.readings import listed_bytes
+from gpudash.core.readings import held_bytes, listed_bytes
 from gpudash.core.scope import Scope
-from gpudash.core.units import format_memory
+from gpudash.core.units import format_known
 
 
 class Verdict(Enum):
@@ -110,16 +110,10 @@ def judge_gpu(gpu: Gpu) -> GpuVerdict:
             verdict=Verdict.HELD,
             exit_code=ExitCode.HELD,
             is_certainly_held=True,
-            reason=f"{format_memory(used or listed)} held",
+            reason=f"{format_known(*held_bytes(reading))} held",
         )
     if why := _why_zero_is_open(reading):
-        return GpuVerdict(
-            gpu=gpu,
-            verdict=Verdict.UNKNOWN,
-            exit_code=ExitCode.UNKNOWN,
-            is_certainly_held=False,
-            reason=why,
-        )
+        return _open(gpu, why)
     return GpuVerdict(
         gpu=gpu,
         verdict=Verdict.ZERO,
@@ -127,6 +121,16 @@ def judge_gpu(gpu: Gpu) -> GpuVerdict:
         is_certainly_held=False,
         reason="",
         note="utilisation reads 100 % with nothing held" if reading.utilisation_pct == 100 else "",
+    )
+
+
+def _open(gpu: Gpu, why: str) -> GpuVerdict:
+    return GpuVerdict(
+        gpu=gpu,
+        verdict=Verdict.UNKNOWN,
+        exit_code=ExitCode.UNKNOWN,
+        is_certainly_held=False,
+        reason=why,
     )
 
 
@@ -197,16 +201,7 @@ def _unjudged(host: Host) -> HostVerdict:
     reason = _LINK_REASON.get(host.link, "the driver answers and lists 0 GPUs")
     if host.link is Link.LIVE and not host.samples:
         reason = "not read yet"
-    gpus = tuple(
-        GpuVerdict(
-            gpu=gpu,
-            verdict=Verdict.UNKNOWN,
-            exit_code=ExitCode.UNKNOWN,
-            is_certainly_held=False,
-            reason=reason,
-        )
-        for gpu in host.gpus
-    )
+    gpus = tuple(_open(gpu, reason) for gpu in host.gpus)
     return HostVerdict(
         host=host,
         gpus=gpus,
@@ -225,7 +220,11 @@ def judge_fleet(fleet: Fleet, scope: Scope | None = None) -> FleetVerdict:
     if scope is not None:
         scope.check_hosts(tuple(host.name for host in fleet.hosts))
     chosen = (host for host in fleet.hosts if scope is None or scope.concerns(host.name))
-    hosts = tuple(judge_host(host, scope) for host in chosen)
+    return join_hosts(tuple(judge_host(host, scope) for host in chosen))
+
+
+def join_hosts(hosts: tuple[HostVerdict, ...]) -> FleetVerdict:
+    """Join the verdicts of all hosts; no host at all is UNKNOWN."""
     return FleetVerdict(
         hosts=hosts,
         verdict=_joint_verdict(tuple(host.verdict for host in hosts)),

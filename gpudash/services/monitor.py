@@ -86,7 +86,8 @@ class FleetMonitor:
         }
         self._leap: Leap | None = None
         self._leap_task: asyncio.Task[None] | None = None
-        self.fleet: Fleet = new_fleet(tuple(self._watches), clock.now())
+        made_up = frozenset(source.name for source in sources if source.is_simulated)
+        self.fleet: Fleet = new_fleet(tuple(self._watches), clock.now(), simulated=made_up)
         self.history = History()
         self.version = 0
         self.dirty: set[str] = set()

@@ -48,6 +48,11 @@ class ArgvSource:
         """The host's name as the user typed it."""
         return self._name
 
+    @property
+    def is_simulated(self) -> bool:
+        """Tell that nothing here is invented."""
+        return False
+
     async def open_sampler(self, interval_s: float) -> Stream:
         """Start the sampler there. Raises SourceError."""
         return self._open(shipping.sampler_payload, {"interval": interval_s}, [self._up])
@@ -101,6 +106,11 @@ class SmiOverArgv:
     def name(self) -> str:
         """The host's name."""
         return self._source.name
+
+    @property
+    def is_simulated(self) -> bool:
+        """Tell that nothing here is invented."""
+        return False
 
     async def open_sampler(self, interval_s: float) -> Stream:
         """Start nvidia-smi there. Raises SourceError."""

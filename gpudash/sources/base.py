@@ -49,6 +49,11 @@ class HostSource(Protocol):
         """The host's name as the user typed it."""
         ...
 
+    @property
+    def is_simulated(self) -> bool:
+        """Whether this host is made up: its name alone is shown with the mark."""
+        ...
+
     async def open_sampler(self, interval_s: float) -> Stream:
         """Start the sampler. Raises SourceError."""
         ...

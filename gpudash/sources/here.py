@@ -40,6 +40,12 @@ class FallbackSource:
         """The host's name."""
         return self._first.name
 
+    @property
+    def is_simulated(self) -> bool:
+        """What is made up by either way."""
+        ways = (self._first, self._second)
+        return any(way is not None and way.is_simulated for way in ways)
+
     async def open_sampler(self, interval_s: float) -> Stream:
         """Start the first way's sampler, or the second's where that one can't begin.
 

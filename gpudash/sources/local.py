@@ -140,6 +140,11 @@ class LocalSource:
         """The host's name as shown."""
         return self._name
 
+    @property
+    def is_simulated(self) -> bool:
+        """A real machine."""
+        return False
+
     async def open_sampler(self, interval_s: float) -> Stream:
         """Start the sampler. Raises SourceError."""
         early, self._early = self._early, None

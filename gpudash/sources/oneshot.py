@@ -90,6 +90,7 @@ class Probe:
 def ended_problem(status: int | None, errors: str, *, has_begun: bool = True) -> Problem:
     """Say why a probe's stream ended, from its exit status and last words."""
     from gpudash.core.model import Problem
+    from gpudash.core.names import printable_lines
     from gpudash.core.wire import ending
 
     if status is None:
@@ -98,7 +99,9 @@ def ended_problem(status: int | None, errors: str, *, has_begun: bool = True) ->
         advice = "Often a driver fault: look for Xid lines in the kernel log (dmesg)."
     else:
         title, sentence, advice = ending(status, has_begun=has_begun)
-    return Problem(title=title, sentence=sentence, advice=advice, detail=errors[-2000:])
+    return Problem(
+        title=title, sentence=sentence, advice=advice, detail=printable_lines(errors[-2000:])
+    )
 
 
 def _too_slow(patience_s: float) -> Event:

@@ -48,6 +48,11 @@ class SmiSource:
         """The host's name as the user typed it."""
         return self._name
 
+    @property
+    def is_simulated(self) -> bool:
+        """A real machine."""
+        return False
+
     async def open_sampler(self, interval_s: float) -> Stream:
         """Ask once for everything, then start the loop. Raises SourceError."""
         problem = endings.NO_PROGRAM

@@ -237,7 +237,8 @@ class GpudashApp(App[None]):
 
     def action_help(self) -> None:
         """Show all keys."""
-        self.push_screen(HelpScreen(self._ink, self._scene.glyphs))
+        is_simulated = self._monitor.fleet.is_simulated
+        self.push_screen(HelpScreen(self._ink, self._scene.glyphs, is_simulated=is_simulated))
 
     # -- the mouse ---------------------------------------------------------------------------
 

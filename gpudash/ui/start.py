@@ -89,6 +89,9 @@ def _app(
     os.environ.setdefault("TEXTUAL_COLOR_SYSTEM", _SYSTEMS[looks.depth])
     if not os.environ.get("NO_COLOR"):
         os.environ.pop("NO_COLOR", None)
+    # Exported by a shell or a readline above us, they would freeze the size: the terminal knows.
+    for name in ("COLUMNS", "LINES"):
+        os.environ.pop(name, None)
     from gpudash.services.clock import SystemClock
     from gpudash.ui.app import GpudashApp
     from gpudash.ui.scene import Scene

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gpudash.core.names import clean_text, process_label
+from gpudash.core.names import clean_text, printable, printable_lines, process_label
 from tests.core.making import info
 
 PY = "/usr/bin/python3"
@@ -125,3 +125,20 @@ def test_any_process_has_a_name_of_one_clean_line(comm: str, argv: list[str]) ->
     assert label.name
     for text in (label.name, label.detail):
         assert all(unicodedata.category(char)[0] != "C" for char in text)
+
+
+TRICKS = "\x1b[31m\u202e\u200b\ufeff\x07\x9b"
+
+
+@given(st.text())
+def test_what_is_printable_stays_and_nothing_else(text: str) -> None:
+    found = printable(text)
+    assert found.isprintable() or any(unicodedata.category(char) == "Zs" for char in found)
+    assert all(unicodedata.category(char)[0] != "C" for char in found)
+    if text.isprintable():
+        assert found is text
+
+
+def test_tricks_are_taken_out_of_lines() -> None:
+    assert printable(f"a{TRICKS}b\nc\u2028d") == "a[31mb c d"
+    assert printable_lines(f"one{TRICKS}\r\n\n  two\n") == "one[31m\n  two"

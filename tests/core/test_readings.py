@@ -13,6 +13,7 @@ from gpudash.core.model import GpuReading, GpuState, Kind, MigReading
 from gpudash.core.readings import (
     driver_version,
     has_scrambled_process_lists,
+    held_sum,
     listed_bytes,
     merge_processes,
     read_gpu,
@@ -109,7 +110,10 @@ def test_trust_only_takes_away(raw: GpuReading, info: object) -> None:
     sound = trusted(raw, info, "580.1")  # type: ignore[arg-type]
     for field in dataclasses.fields(GpuReading):
         kept = getattr(sound, field.name)
-        assert kept is None or kept == getattr(raw, field.name)
+        if field.name != "hidden_processes":
+            assert kept is None or kept == getattr(raw, field.name)
+    dropped = len(raw.processes or ()) - len(sound.processes or ())
+    assert sound.hidden_processes == raw.hidden_processes + dropped
 
 
 @pytest.mark.parametrize("code", [*nvml._MEANINGS, 77])
@@ -182,3 +186,20 @@ def test_every_code_has_words(code: int) -> None:
     assert known.name
     assert known.words
     assert nvml.recovery_words(code)
+
+
+@pytest.mark.parametrize(
+    ("readings", "held", "is_whole"),
+    [
+        ((), 0, False),
+        ((None,), 0, False),
+        ((reading(0),), 0, True),
+        ((reading(None),), 0, False),
+        ((reading(None, process(7, GIB)),), GIB, False),
+        ((reading(0, process(7, GIB)),), GIB, True),
+        ((reading(2 * GIB), reading(0)), 2 * GIB, True),
+        ((reading(2 * GIB), None), 2 * GIB, False),
+    ],
+)
+def test_what_is_held(readings: tuple[GpuReading | None, ...], held: int, is_whole: bool) -> None:
+    assert held_sum(readings) == (held, is_whole)

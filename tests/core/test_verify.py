@@ -21,7 +21,9 @@ from gpudash.core.events import (
 )
 from gpudash.core.fleet import apply, new_fleet
 from gpudash.core.model import Fleet, Gpu, GpuReading, GpuState, Host, Link, MigReading, Problem
+from gpudash.core.readings import read_gpu
 from gpudash.core.scope import parse_scope
+from gpudash.core.slices import judge_slice, slices_of
 from gpudash.core.verify import (
     Clear,
     Verdict,
@@ -146,6 +148,46 @@ def slice_of(used: int | None, *listed: int | None) -> MigReading:
 )
 def test_a_slice_votes_with_its_gpu(slice_: MigReading, verdict: Verdict) -> None:
     assert judge_gpu(gpu(got=reading(0, mig=(slice_,)))).verdict is verdict
+
+
+@pytest.mark.parametrize(
+    ("slice_", "changes", "verdict"),
+    [
+        (slice_of(0), {}, Verdict.ZERO),
+        (slice_of(None), {}, Verdict.UNKNOWN),
+        (slice_of(None, None), {}, Verdict.HELD),
+        (slice_of(None, 5), {}, Verdict.HELD),
+        (slice_of(5), {}, Verdict.HELD),
+        (slice_of(0, None), {}, Verdict.UNKNOWN),
+        (slice_of(0), {"doubt": "it was odd"}, Verdict.UNKNOWN),
+        (slice_of(0), {"hidden_processes": 1}, Verdict.UNKNOWN),
+        (slice_of(0), {"recovery_action": 1}, Verdict.HELD),
+        (slice_of(0), {"processes": (process(7, 5),)}, Verdict.ZERO),
+        (slice_of(0), {"processes": (process(7, None),)}, Verdict.UNKNOWN),
+        (slice_of(0), {"processes": (process(70, None),)}, Verdict.ZERO),
+    ],
+)
+def test_a_slice_by_itself(
+    slice_: MigReading, changes: dict[str, object], verdict: Verdict
+) -> None:
+    other = replace(slice_of(5), gpu_instance=2, processes=(process(70, 5),))
+    busy = read_gpu(gpu_info(0), reading(5, mig=(slice_, other), **changes), None)
+    judged = judge_slice(busy, slice_)
+    assert judged.verdict is verdict
+    assert bool(judged.reason) is (verdict is not Verdict.ZERO)
+
+
+def test_compute_instances_of_a_slice_share_its_memory() -> None:
+    silent = replace(slice_of(None, None), compute_instance=1)
+    (joined,) = slices_of(gpu(got=reading(5, mig=(slice_of(5, 5), silent))))
+    assert joined.used_bytes == 5
+    assert [one.used_bytes for one in joined.processes or ()] == [5, None]
+
+
+def test_what_is_held_is_never_written_as_zero() -> None:
+    assert judge_gpu(gpu(got=reading(0, process(7, 70 * GIB)))).reason == "70.0 GiB held"
+    assert judge_gpu(gpu(got=reading(None, process(7, 70 * GIB)))).reason == "≥ 70.0 GiB held"
+    assert judge_gpu(gpu(got=reading(None, process(7, None)))).reason == "? held"
 
 
 def test_full_utilisation_at_zero_is_a_note() -> None:

@@ -227,6 +227,22 @@ def test_a_wrong_hello_is_garbled(changes: dict[str, object]) -> None:
     assert isinstance(decoded(**hello_fields(**changes)), Garbled)
 
 
+def test_no_text_of_a_line_steers_a_terminal() -> None:
+    trick = "a\x1b[2J\u202eb\u200b\tc"
+    lines = [
+        line(t="bye", reason=trick),
+        line(t="fault", call=trick, code=9, text=trick),
+        line(**hello_fields(roster=[gpu_fields(name=trick, bus=trick, uuid=trick)], driver=trick)),
+    ]
+    bye, fault, hello = opened().feed(b"".join(lines))
+    assert isinstance(bye, Bye)
+    assert isinstance(fault, Fault)
+    assert isinstance(hello, Hello)
+    info = hello.roster[0]
+    said = (bye.reason, fault.call, fault.text, info.name, info.bus_id, info.uuid)
+    assert {*said, hello.facts.driver} == {"a[2Jb c"}
+
+
 def test_lone_surrogates_never_come_in() -> None:
     (event,) = opened().feed(b'{"t":"bye","reason":"a\\ud800b"}\n')
     assert isinstance(event, Bye)

@@ -17,10 +17,12 @@ from gpudash.core.units import (
     MIB,
     ceil_mib,
     format_duration,
+    format_known,
     format_memory,
     gib,
     grouped,
     index_list,
+    known_sum,
     parse_duration,
     plural,
 )
@@ -55,6 +57,14 @@ def test_above_zero_never_reads_as_zero(value: int) -> None:
     assert format_memory(value) != "0 MiB"
     assert ceil_mib(value) > 0
     assert (ceil_mib(value) - 1) * MIB < value <= ceil_mib(value) * MIB
+
+
+@pytest.mark.parametrize(
+    ("values", "text"),
+    [((), "?"), ((None,), "?"), ((None, 0), "?"), ((0, 0), "0 MiB"), ((None, GIB), "≥ 1.0 GiB")],
+)
+def test_a_sum_with_unknown_parts(values: tuple[int | None, ...], text: str) -> None:
+    assert format_known(*known_sum(values)) == text
 
 
 def test_gib_without_unit() -> None:

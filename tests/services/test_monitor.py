@@ -15,7 +15,7 @@ from gpudash.core.model import Host, Link
 from gpudash.core.verify import Verdict, judge_fleet
 from gpudash.services.monitor import FleetMonitor
 from tests.core.making import HOST, gpu_info, hello, process, reading, roster, sample
-from tests.services.virtual import ScriptedSource, Step, Watched, down, run
+from tests.services.virtual import ScriptedSource, Step, VirtualClock, Watched, down, run
 
 FATAL = Fault(call="nvmlInit", code=9, is_fatal=True)
 HANGS = Fault(call="nvmlDeviceGetPowerUsage", code=None, gpu_index=0, hung_s=3.0)
@@ -426,3 +426,13 @@ def test_stopping_in_the_middle_of_anything_leaves_nothing() -> None:
                     monitor.pause(HOST)
 
         virtual(test())
+
+
+def test_a_host_is_marked_before_it_says_a_word() -> None:
+    async def test() -> None:
+        made_up, real = ScriptedSource(name="made-up"), ScriptedSource(name="real")
+        made_up.is_simulated = True
+        monitor = FleetMonitor((made_up, real), VirtualClock())
+        assert [one.is_simulated for one in monitor.fleet.hosts] == [True, False]
+
+    run(test())

@@ -122,6 +122,7 @@ class ScriptedSource:
 
     def __init__(self, *scripts: Iterable[Step] | SourceError, name: str = HOST) -> None:
         self.name = name
+        self.is_simulated = False
         self.silent: frozenset[int] = frozenset()
         self._scripts = list(scripts)
         self.opened_s: list[float] = []

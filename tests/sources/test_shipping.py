@@ -11,6 +11,7 @@ import pytest
 
 from gpudash.config.folders import cache_folder
 from gpudash.sources import shipping
+from gpudash.sources.oneshot import ended_problem
 from tests.fake_driver import FakeDriver
 from tests.probe.running import Program
 
@@ -157,3 +158,8 @@ def test_the_hand_does_not_travel_with_the_sampler() -> None:
     sampler = {name for name, _ in json.loads(shipping.sampler_payload())["modules"]}
     hand = {name for name, _ in json.loads(shipping.hand_payload())["modules"]}
     assert sampler & hand == {"gpudash.probe.line"}
+
+
+def test_last_words_of_a_probe_steer_no_terminal() -> None:
+    problem = ended_problem(99, "one \x1b[2Jline\r\n\n\u202eand another\n")
+    assert problem.detail == "one [2Jline\nand another"

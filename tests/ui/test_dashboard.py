@@ -7,19 +7,20 @@ from dataclasses import replace
 
 import pytest
 from textual import events
+from textual.widgets.text_area import Selection
 
-from gpudash.core.model import Link
+from gpudash.core.model import Fleet, GpuState, Link, Problem
 from gpudash.ui.actions import ACTIONS
 from gpudash.ui.paint import hostpane
 from gpudash.ui.paint.ansi import Depth
 from gpudash.ui.paint.glyphs import ASCII, MONO
 from gpudash.ui.paint.view import Density
 from gpudash.ui.screens.dashboard import DashboardScreen
-from gpudash.ui.screens.errors import ErrorsScreen
+from gpudash.ui.screens.errors import ErrorsScreen, errors_text
 from gpudash.ui.screens.help import HelpScreen
 from gpudash.ui.widgets.hostpane import HostPane
 from tests.ui import fleets
-from tests.ui.showing import Shown, no_driver, showing
+from tests.ui.showing import HandClock, Shown, no_driver, showing
 
 
 def cursor_rows(shown: Shown) -> list[int]:
@@ -179,7 +180,9 @@ async def test_errors_are_copied(monkeypatch: pytest.MonkeyPatch) -> None:
         await shown.press("e", "y")
         await shown.app.workers.wait_for_complete()
         await shown.pilot.pause()
-        assert shown.app.clipboard.startswith("gpu-e: no GPUs found")
+        assert shown.app.clipboard.startswith(
+            "SIMULATED: gpu-sim is made up\n\ngpu-e: no GPUs found"
+        )
         assert "nvmlDeviceGetMemoryInfo of GPU 2" in shown.app.clipboard
         assert "OSC 52" in shown.text()
 
@@ -327,3 +330,50 @@ async def test_a_monkey() -> None:
             assert len(rows) == height
             assert all(len(row) == width for row in rows)
             assert shown.app.is_running
+
+
+def tricky() -> Fleet:
+    """A host whose every text tries to steer the terminal."""
+    trick = "\x1b[2J\u202ex"
+    gpu = fleets.gpu(0, None, state=GpuState.LOST, name=trick)
+    problem = Problem(title=trick, sentence=trick, advice=trick, detail=f"{trick}\n{trick}")
+    return Fleet(hosts=(fleets.host(f"a{trick}", (gpu,), problem=problem),))
+
+
+def test_no_text_of_errors_steers_the_terminal() -> None:
+    text = errors_text(tricky(), HandClock())
+    assert "[2Jx" in text
+    assert all(line.isprintable() for line in text.split("\n"))
+
+
+def simulated() -> Fleet:
+    return Fleet(hosts=tuple(replace(one, is_invented=True) for one in fleets.errors().hosts))
+
+
+@pytest.mark.parametrize("size", [(40, 10), (120, 40)], ids=str)
+async def test_what_is_made_up_is_marked_in_dialogs_and_in_what_is_copied(
+    size: tuple[int, int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    copied: list[str] = []
+    monkeypatch.delenv("TMUX", raising=False)
+    async with showing(simulated(), *size) as shown:
+        await shown.press("question_mark")
+        assert "SIMULATED" in shown.rows()[0 if size[0] == 40 else place(shown, "help ·")[1]]
+        await shown.press("escape", "e")
+        assert "errors · SIMULATED" in shown.text()
+        monkeypatch.setattr(shown.app, "copy_to_clipboard", copied.append)
+        await shown.press("y")
+        screen = shown.app.screen
+        assert isinstance(screen, ErrorsScreen)
+        screen._area.selection = Selection((2, 0), (2, 5))
+        await shown.press("y")
+        await shown.app.workers.wait_for_complete()
+    assert len(copied) == 2
+    assert all(text.startswith("SIMULATED") for text in copied)
+
+
+async def test_what_is_real_is_not_marked() -> None:
+    real = Fleet(hosts=fleets.errors().hosts[:3])
+    async with showing(real) as shown:
+        await shown.press("e")
+        assert "SIMULATED" not in shown.text()

@@ -155,7 +155,6 @@ def test_host_panes(host: Host, width: int, density: Density, glyphs: object, al
         glyphs=glyphs,  # type: ignore[arg-type]
         has_focus=True,
         cursor=0,
-        marked=frozenset({"GPU-0"}),
         is_alone=alone,
     )
     pane = HostPane(view, width)
@@ -181,7 +180,7 @@ def test_small_parts(
     name: str, words: str, width: int, glyphs: object, simulated: bool, several: bool
 ) -> None:
     head = HeaderView(
-        (name,) * (1 + several), 8, "12:06:23", 1.0, simulated, 12.0 if several else None, words
+        (name,) * (1 + several), 8, "12:06:23", 1.0, simulated, 12.0 if several else None
     )
     check([header_row(head, width, glyphs)], width)  # type: ignore[arg-type]
     story = Story(

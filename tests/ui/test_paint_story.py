@@ -97,7 +97,7 @@ CASES = {
         with_gpu(state=GpuState.NEEDS_RESET),
         "NOT CLEAR",
         "bad",
-        ["2 of 2 GPUs at 0 MiB", "GPU 0 needs a reset"],
+        ["1 of 2 GPUs at 0 MiB", "GPU 0 needs a reset"],
     ),
     "unreadable": (
         with_gpu(used=None, state=GpuState.UNREADABLE),
@@ -122,7 +122,7 @@ CASES = {
         "NOT CLEAR",
         "bad",
         [
-            "855.6 of 1 743 GiB  on 12 of 24 GPUs",
+            "≥ 855.6 of 1 743 GiB  on 12 of 24 GPUs",
             "root@gpu-c: GPU 5 lost",
             "root@gpu-b last seen 14 s ago",
             "512 MiB unexplained on root@gpu-c, GPU 7",

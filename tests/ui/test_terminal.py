@@ -85,6 +85,8 @@ def env_of(folder: Path, driver: FakeDriver | None = None) -> dict[str, str]:
     for name in ("NO_COLOR", "LC_ALL", "LC_CTYPE"):
         env.pop(name, None)
     env["LANG"] = "C.UTF-8"
+    # As a readline in some parent leaves them: they must not freeze the size.
+    env |= {"COLUMNS": "80", "LINES": "24"}
     return driver.env(env) if driver else env
 
 
@@ -102,7 +104,8 @@ def test_the_demo_from_key_to_key(tmux: Callable[..., Tmux], tmp_path: Path) -> 
     pane.shows("No open problem.")
     pane.run("send-keys", "y")
     pane.shows("copied to tmux")
-    assert pane.run("show-buffer").startswith("No open problem.")
+    made_up = "SIMULATED: every host here is made up"
+    assert pane.run("show-buffer").startswith(f"{made_up}\n\nNo open problem.")
     pane.run("send-keys", "q")
     wait_for(lambda: "No open problem." not in pane.screen())
     pane.run("resize-window", "-x", "40", "-y", "10")

@@ -17,7 +17,8 @@ from gpudash.core.model import (
     ProcessInfo,
 )
 from gpudash.core.names import clean_text, process_label
-from gpudash.core.units import ceil_mib, format_memory, grouped, plural
+from gpudash.core.readings import held_bytes, held_sum
+from gpudash.core.units import ceil_mib, format_known, format_memory, grouped, plural
 from gpudash.core.verify import FleetVerdict, GpuVerdict, HostVerdict, Verdict
 
 CSV_HEADER = (
@@ -204,7 +205,7 @@ def _host_block(verdict: HostVerdict) -> str:
 def _gpu_row(host: Host, verdict: GpuVerdict) -> tuple[str, str, str, str, str, str]:
     gpu = verdict.gpu
     reading = gpu.reading or GpuReading()
-    used = "?" if reading.used_bytes is None else format_memory(reading.used_bytes)
+    used = format_known(*held_bytes(reading))
     total = (
         "?" if gpu.info.total_bytes is None else f"{grouped(ceil_mib(gpu.info.total_bytes))} MiB"
     )
@@ -245,10 +246,10 @@ def _summary(verdict: FleetVerdict, code: ExitCode) -> str:
     unknown = sum(gpu.verdict is Verdict.UNKNOWN for gpu in gpus)
     facts = [f"{zero} of {plural(len(gpus), 'GPU')} at 0 MiB, one reading"]
     if held:
-        total = sum((gpu.gpu.reading or GpuReading()).used_bytes or 0 for gpu in held)
+        total = format_known(*held_sum(gpu.gpu.reading for gpu in held))
         families = sum(len(_holding(host)) for host in verdict.hosts)
         by = f"held by {plural(families, 'holder')}" if families else "held, no process is listed"
-        facts.append(f"{format_memory(total)} {by}")
+        facts.append(f"{total} {by}")
     if unknown or not gpus:
         facts.append(f"{unknown} unknown" if gpus else "nothing read")
     return f"{verdict.verdict.value}: {'; '.join(facts)}  (exit {int(code)})\n"

@@ -101,7 +101,7 @@ def parse_document(text: str) -> SmiDocument:
         raise IllFormedError(str(error)) from error
     elements = root.findall("gpu")
     return SmiDocument(
-        driver=_text(root, "driver_version") or None,
+        driver=cells.name(_text(root, "driver_version")),
         attached_gpus=cells.count(_text(root, "attached_gpus")),
         gpus=tuple(_gpu(element, index) for index, element in enumerate(elements)),
     )

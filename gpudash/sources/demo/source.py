@@ -154,6 +154,11 @@ class DemoSource:
         """The host's name."""
         return self._machine.name
 
+    @property
+    def is_simulated(self) -> bool:
+        """Nothing of it exists."""
+        return True
+
     async def open_sampler(self, interval_s: float) -> Stream:
         """Start the simulated sampler. Raises SourceError while the host is silent."""
         await self._reach()

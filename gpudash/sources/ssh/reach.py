@@ -39,6 +39,11 @@ class RemoteSource:
         """The host's name as the user typed it."""
         return self._name
 
+    @property
+    def is_simulated(self) -> bool:
+        """Tell that nothing here is invented."""
+        return False
+
     async def log_in(self) -> None:
         """Reach the host, so that the next sampler finds the way open. Raises SourceError."""
         self._refused = None
@@ -112,6 +117,11 @@ class SmiOverSsh:
     def name(self) -> str:
         """The host's name."""
         return self._ssh.name
+
+    @property
+    def is_simulated(self) -> bool:
+        """Tell that nothing here is invented."""
+        return False
 
     async def open_sampler(self, interval_s: float) -> Stream:
         """Start nvidia-smi there. Raises SourceError."""

@@ -43,6 +43,11 @@ class SshSource:
         """The host's name as the user typed it."""
         return self._name
 
+    @property
+    def is_simulated(self) -> bool:
+        """Tell that nothing here is invented."""
+        return False
+
     async def log_in(self, settings: SshSettings, *, is_attended: bool) -> None:
         """Connect; the next sampler finds the way open. Raises SourceError."""
         await self.close()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from gpudash.core.model import GpuReading
 from gpudash.core.units import format_memory
-from gpudash.core.verify import judge_gpu
+from gpudash.core.verify import Verdict
 from gpudash.ui.paint.bars import sparkline
 from gpudash.ui.paint.claims import Claim
 from gpudash.ui.paint.columns import CardColumns
@@ -16,6 +16,7 @@ from gpudash.ui.paint.line import (
     index_text,
     lead,
     trouble_words,
+    used_of,
 )
 from gpudash.ui.paint.sight import (
     Trouble,
@@ -41,10 +42,9 @@ def _first(sight: GpuSight, columns: CardColumns, width: int) -> Row:
     start = (*lead(sight, 2), *index_text(sight, 2), ("  ", "text"))
     if not sight.has_values:
         return _trouble_first(sight, start, width)
-    reading = sight.gpu.reading
-    used, total = (reading.used_bytes if reading else None), sight.gpu.info.total_bytes
+    used, total = used_of(sight), sight.gpu.info.total_bytes
     bar = bar_of(sight, columns.bar, used, total, stacked=False)
-    memory = memory_text(used, total, "card", is_old=sight.is_old)
+    memory = memory_text(used, total, "card", sight.is_zero, is_old=sight.is_old)
     row = (*start, *bar, (" ", "text"), *fit(memory, _NUMBERS))
     room = columns.process - 8
     return (*row, *fit(_main_words(sight, room), room, "…"), age_span(sight, 8))
@@ -56,7 +56,8 @@ def _main_words(sight: GpuSight, room: int) -> Row:
         style = "text-muted" if sight.is_old else f"{wrong.text} b"
         return ((f"{wrong.glyph} {wrong.words}", style),)
     if not sight.claims:
-        return free_words(sight)
+        # The reason has the row below.
+        return free_words(sight, used_of(sight), 0)
     if not sight.claims[0].is_family:
         return _other(sight.claims[0], is_old=sight.is_old, hatch=sight.glyphs.hatch)
     # Only the first: the second family has the row below.
@@ -64,7 +65,7 @@ def _main_words(sight: GpuSight, room: int) -> Row:
 
 
 def _second(sight: GpuSight, columns: CardColumns, width: int) -> Row:
-    start = (*lead(sight, 2, first=False), ("    ", "text"))
+    start = (*lead(sight, 2), ("    ", "text"))
     reading = sight.gpu.reading
     if not sight.has_values or reading is None:
         wrong = trouble_of(sight.gpu, sight.glyphs)
@@ -94,7 +95,10 @@ def _second_words(sight: GpuSight, room: int) -> Row:
         claimed = who(sight.claims, room - 2, is_old=sight.is_old, glyphs=sight.glyphs)
         return claimed or ((f"  {wrong.reason}", "text-muted"),)
     if not sight.claims:
-        return ((f"  {judge_gpu(sight.gpu).note}", "text-muted"),)
+        verdict = sight.verdict
+        if verdict.verdict is Verdict.UNKNOWN and not sight.is_old:
+            return ((f"  {verdict.reason}", "unknown"),)
+        return ((f"  {verdict.note}", "text-muted"),)
     first, *others = sight.claims
     if others:
         row = _other(others[0], is_old=sight.is_old, hatch=sight.glyphs.hatch)

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from gpudash.core.families import Holder
-from gpudash.core.model import Gpu, GpuState, Host, Link
-from gpudash.core.units import format_duration, format_memory
+from gpudash.core.model import GpuState, Host, Link
+from gpudash.core.readings import held_bytes, held_sum
+from gpudash.core.units import format_duration, format_known
+from gpudash.core.verify import GpuVerdict, HostVerdict, Verdict
 from gpudash.ui.paint import box, hosttitle
 from gpudash.ui.paint.box import Piece
 from gpudash.ui.paint.claims import TEXT_OF, Book, Claim
 from gpudash.ui.paint.columns import is_compact
 from gpudash.ui.paint.glyphs import Glyphs
+from gpudash.ui.paint.sight import trouble_of
 from gpudash.ui.paint.spans import (
     Row,
     Span,
@@ -28,6 +30,8 @@ from gpudash.ui.paint.spans import (
 from gpudash.ui.paint.view import HostView
 
 _HOST_LEAST, _HOST_MOST = 8, 24
+_FAMILY_LEAST = 12
+"""Cells from which a family is named behind what is wrong."""
 
 
 class CellColumns(NamedTuple):
@@ -37,8 +41,8 @@ class CellColumns(NamedTuple):
     cell: int
     gap: int
     shown: int
-    has_memory: bool
     """Cells of the host with the most GPUs."""
+    has_memory: bool
 
 
 def cell_columns(hosts: tuple[Host, ...], width: int) -> CellColumns:
@@ -57,7 +61,8 @@ class CellPane:
     """The rows of all hosts at one width."""
 
     def __init__(self, views: tuple[HostView, ...], width: int, glyphs: Glyphs) -> None:
-        self._views = views
+        # Judged once, not by each cell that asks.
+        self._views = tuple(view._replace(judged=view.verdict) for view in views)
         self._width = width
         self._glyphs = glyphs
         self._columns = cell_columns(tuple(view.host for view in views), width)
@@ -67,10 +72,6 @@ class CellPane:
     def rows(self) -> tuple[Row, ...]:
         """Paint the whole pane."""
         return tuple(self.row(y) for y in range(self.height))
-
-    def host_at(self, y: int) -> int | None:
-        """Return the position of the host in a row, or None."""
-        return y - 2 if 2 <= y < self.height - 1 else None
 
     def row(self, y: int) -> Row:
         """Paint one row."""
@@ -107,13 +108,16 @@ class CellPane:
 
     def _host(self, view: HostView) -> Row:
         host, columns = view.host, self._columns
-        tone = hosttitle.tone_of(host)
+        tone = hosttitle.tone_of(view.verdict)
         has_cursor = view.has_focus
         name = shorten(outside(host.name, 64), columns.host)
         row: Row = (
             (self._glyphs.cursor if has_cursor else " ", "border-focus"),
-            (self._glyphs.marked if view.marked else " ", "key b"),
-            (hosttitle.glyph_of(host, self._glyphs), "decor" if tone == "text-muted" else tone),
+            (" ", "text"),
+            (
+                hosttitle.glyph_of(view.verdict, self._glyphs),
+                "decor" if tone == "text-muted" else tone,
+            ),
             (" ", "text"),
             (left(name, columns.host), "text-strong b" if tone != "unknown" else "unknown b"),
             (" ", "text"),
@@ -125,7 +129,7 @@ class CellPane:
         """Draw the cells and what follows; where nothing follows, words stand for no cells."""
         if not self._columns.has_memory:
             return self._cells(view) if view.host.gpus else fit(self._who(view, room), room)
-        row = (*self._cells(view), *_memory(view.host), ("   ", "text"))
+        row = (*self._cells(view), *_memory(view.verdict), ("   ", "text"))
         return (*row, *self._who(view, room - row_width(row) - 1))
 
     def _cells(self, view: HostView) -> Row:
@@ -134,10 +138,10 @@ class CellPane:
         row: Row = ()
         for position in range(columns.shown):
             if position < len(view.host.gpus):
-                gpu = view.host.gpus[position]
-                is_live = view.host.link is Link.LIVE
-                claims = book.claims(gpu, view.now_s)
-                row += (_cell(gpu, claims, columns.cell, self._glyphs, is_live=is_live),)
+                judged = view.verdict.gpus[position]
+                is_live = not view.verdict.reason
+                claims = book.claims(judged.gpu, view.now_s)
+                row += (_cell(judged, claims, columns.cell, self._glyphs, is_live=is_live),)
             else:
                 row += ((" " * columns.cell, "text"),)
             if columns.gap:
@@ -149,10 +153,31 @@ class CellPane:
         if host.link is Link.STALE and host.received_s is not None:
             ago = format_duration(view.now_s - host.received_s)
             return ((f"last seen {ago} ago", "unknown"),)
-        if hosttitle.tone_of(host) != "clear":
-            wrong = [piece.row for piece in hosttitle.title_pieces(view) if piece.cost == 2]
-            return fit(wrong[0], room, "…") if wrong else (("connecting", "text-muted"),)
-        return _families(view.holders, room)
+        if hosttitle.is_calm(view.verdict):
+            return _families(view, room)
+        wrong = [piece.row for piece in hosttitle.title_pieces(view) if piece.cost == 2]
+        if wrong:
+            return fit(wrong[0], room, "…")
+        if host.link is Link.CONNECTING:
+            return (("connecting", "text-muted"),)
+        return fit(self._troubles(view, room), room, "…")
+
+    def _troubles(self, view: HostView, room: int) -> Row:
+        """Name the first GPU that something is wrong with, count the others, then who is there."""
+        judged = view.verdict
+        if judged.reason:
+            return ((judged.reason, "unknown"),)
+        first, *others = [one for one in judged.gpus if is_troubled(one)]
+        wrong = trouble_of(first.gpu, self._glyphs)
+        index = f"GPU {first.gpu.info.index}"
+        row: Row = ((f"{index} not proven zero: {first.reason}", "unknown"),)
+        if wrong is not None:
+            row = ((f"{index} {wrong.words}", wrong.text),)
+        row += ((f" +{len(others)}", "text-muted"),) if others else ()
+        left_over = room - row_width(row) - 2
+        if view.holders and left_over >= _FAMILY_LEAST:
+            return (*row, ("  ", "text"), *_families(view, left_over))
+        return row
 
 
 def _legend(glyphs: Glyphs) -> Row:
@@ -170,21 +195,29 @@ def _legend(glyphs: Glyphs) -> Row:
     )
 
 
-def _memory(host: Host) -> Row:
-    """Write what is held; GPUs that don't answer have their own mark."""
-    used = [gpu.reading.used_bytes for gpu in host.gpus if gpu.reading]
-    known = [value for value in used if value is not None]
-    if host.link is not Link.LIVE or not known:
+def is_troubled(judged: GpuVerdict) -> bool:
+    """Tell whether a GPU is more than held or zero."""
+    return judged.verdict is Verdict.UNKNOWN or judged.gpu.state is not GpuState.READ
+
+
+def _memory(judged: HostVerdict) -> Row:
+    """Write what is held, as a lower bound where not every GPU tells."""
+    host = judged.host
+    if judged.reason:
         style = "text-muted" if host.link is Link.CONNECTING else "unknown"
         return ((right("?", 10), style),)
-    amount = format_memory(sum(known))
-    return ((right(amount, 10), "text" if sum(known) else "clear"),)
+    held, is_whole = held_sum(gpu.reading for gpu in host.gpus)
+    amount = format_known(held, is_whole).replace("≥ ", "≥")
+    style = "text" if held else "clear" if judged.verdict is Verdict.ZERO else "unknown"
+    return ((right(amount, 10), style),)
 
 
-def _families(holders: tuple[Holder, ...], room: int) -> Row:
+def _families(view: HostView, room: int) -> Row:
     """Name the families that have room, and count the others."""
+    holders = view.holders
     if not holders:
-        return (("free", "clear"),)
+        is_zero = view.verdict.verdict is Verdict.ZERO
+        return (("free", "clear"),) if is_zero else (("no process listed", "text-muted"),)
     row: Row = ()
     for number, holder in enumerate(holders):
         rest = len(holders) - number
@@ -200,16 +233,17 @@ def _families(holders: tuple[Holder, ...], room: int) -> Row:
 
 
 def _cell(
-    gpu: Gpu, claims: tuple[Claim, ...], width: int, glyphs: Glyphs, *, is_live: bool
+    judged: GpuVerdict, claims: tuple[Claim, ...], width: int, glyphs: Glyphs, *, is_live: bool
 ) -> Span:
-    used = gpu.reading.used_bytes if gpu.reading else None
+    gpu = judged.gpu
+    used, is_whole = held_bytes(gpu.reading)
     total = gpu.info.total_bytes
-    if gpu.state in (GpuState.LOST, GpuState.MISSING):
+    if gpu.state in (GpuState.LOST, GpuState.MISSING, GpuState.NEEDS_RESET):
         return right(glyphs.bad + " ", width), "leftover b on tint-bad"
-    if used is None or not total or not is_live:
-        return right("? ", width), "unknown on bar-track"
-    if used == 0:
+    if judged.verdict is Verdict.ZERO:
         return right(glyphs.nothing + " ", width), "decor on bar-track"
+    if not is_whole or not used or not total or not is_live:
+        return right("? ", width), "unknown on bar-track"
     percent = min(100, round(100 * used / total))
     number = "<1" if percent < 1 else str(percent)
     text = right(number + ("" if len(number) == 3 and width == 3 else " "), width)

@@ -61,7 +61,8 @@ def _mark(one: Happening, glyphs: Glyphs) -> Span:
         return one.letter, f"{style} b"
     match one.tone:
         case "good":
-            return glyphs.clear, "clear b"
+            # Green is zero or done: who answers again is neither.
+            return glyphs.live, "text-strong b"
         case "bad":
             return glyphs.bad, "leftover b"
         case "warn":

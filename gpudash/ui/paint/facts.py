@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from gpudash.core.families import Holder
 from gpudash.core.model import Host, Link
-from gpudash.core.units import format_duration, format_memory, gib, index_list, plural
+from gpudash.core.units import format_duration, format_known, format_memory, gib, index_list, plural
 from gpudash.ui.paint.claims import TEXT_OF
 from gpudash.ui.paint.spans import Row, outside
 from gpudash.ui.paint.tally import Tally
@@ -18,10 +18,9 @@ def fact(text: str, style: str = "text") -> Row:
 def amount(count: Tally, *, is_wide: bool) -> Row:
     """Write `577.1 of 764.8 GiB on 8 of 8 GPUs`."""
     used = count.used_bytes
-    if used < 1 << 30:
-        words = format_memory(used)
-    else:
-        words = f"{gib(used)} of {gib(count.total_bytes)} GiB"
+    words = format_known(used, count.is_whole)
+    if used >= 1 << 30:
+        words = f"{words.removesuffix(' GiB')} of {gib(count.total_bytes)} GiB"
     held, gpus = count.gpus_held, count.gpus
     where = f"on {held} of {plural(gpus, 'GPU')}" if is_wide else f"{held}/{gpus} GPUs"
     return (words, "text-strong b"), (f"  {where}", "text")
@@ -29,7 +28,7 @@ def amount(count: Tally, *, is_wide: bool) -> Row:
 
 def short_amount(count: Tally) -> Row:
     """Write `577.1 GiB 8/8 GPUs`."""
-    return (format_memory(count.used_bytes), "text-strong b"), (
+    return (format_known(count.used_bytes, count.is_whole), "text-strong b"), (
         f" {count.gpus_held}/{count.gpus} GPUs",
         "text",
     )
@@ -58,7 +57,7 @@ def families(holders: tuple[Holder, ...]) -> tuple[Row, ...]:
 
 def _family(holder: Holder) -> Row:
     name = outside(holder.label.name, 24)
-    amount = format_memory(holder.used_bytes) if holder.used_bytes else "? GiB"
+    amount = format_known(*holder.known_bytes)
     words = (f"{name} {amount}", "text-muted")
     if not holder.letter:
         return (words,)

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from gpudash.core.families import Holder
 from gpudash.core.model import Fleet, Link
-from gpudash.core.verify import judge_fleet
+from gpudash.core.verify import FleetVerdict
 from gpudash.ui.paint.banner import banner_rows
 from gpudash.ui.paint.events import events_rows
 from gpudash.ui.paint.footer import footer_row
@@ -46,11 +46,10 @@ class FrameView(NamedTuple):
     cursor: int | None = None
     stand: Stand | None = None
     keys: Keys = KEYS
-    scope: str = ""
 
 
 def host_views(
-    view: FrameView, found: tuple[Holder, ...], density: Density
+    view: FrameView, judged: FleetVerdict, found: tuple[Holder, ...], density: Density
 ) -> tuple[HostView, ...]:
     """Return one view for each host."""
     past = view.utilisation_of or {}
@@ -71,8 +70,9 @@ def host_views(
             cursor=view.cursor if host.name == view.focus else None,
             is_first=number == 0,
             is_alone=len(hosts) == 1,
+            judged=verdict,
         )
-        for number, host in enumerate(hosts)
+        for number, (host, verdict) in enumerate(zip(hosts, judged.hosts, strict=True))
     )
 
 
@@ -86,9 +86,8 @@ def header_view(view: FrameView) -> HeaderView:
         gpus=sum(len(host.gpus) for host in hosts),
         clock=view.wall_of(view.now_s),
         interval_s=min((host.interval_s for host in hosts), default=1.0),
-        is_simulated=any(host.is_simulated for host in hosts),
+        is_simulated=view.fleet.is_simulated,
         paused_s=view.now_s - max(paused) if is_paused else None,
-        scope=view.scope,
     )
 
 
@@ -115,6 +114,7 @@ def compose(view: FrameView, width: int, height: int, ledger: Ledger | None = No
     ledger = ledger or Ledger()
     found = ledger.all_holders(fleet)
     table = holder_table(fleet, found, view.now_s)
+    judged = ledger.judge(fleet)
     count = ledger.tally(fleet)
     is_welcome = is_nothing_to_watch(fleet)
     hosts = () if is_welcome else fleet.hosts
@@ -122,7 +122,7 @@ def compose(view: FrameView, width: int, height: int, ledger: Ledger | None = No
     layout = plan(width, height, hosts, holders_wanted=wanted, density=view.density)
     head = header_view(view)
     story = tell(
-        judge_fleet(fleet),
+        judged,
         tally(Fleet(), ()) if is_welcome else count,
         now_s=view.now_s,
         stand=view.stand,
@@ -143,7 +143,7 @@ def compose(view: FrameView, width: int, height: int, ledger: Ledger | None = No
         layout=layout,
         header=(header_row(head, width, glyphs),) if layout.header else (),
         banner=banner_rows(story, width, glyphs, () if layout.header else notes(head)),
-        views=() if is_welcome else host_views(view, found, layout.density),
+        views=() if is_welcome else host_views(view, judged, found, layout.density),
         welcome=first,
         holders=holders_rows(panel, width, layout.holders) if layout.holders else (),
         events=() if is_welcome else _events(view, layout, width),

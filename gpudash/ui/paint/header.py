@@ -22,8 +22,6 @@ class HeaderView(NamedTuple):
     is_simulated: bool = False
     paused_s: float | None = None
     """For how long all is paused."""
-    scope: str = ""
-    """What `--gpu` says; empty for all GPUs."""
     is_read_only: bool = False
 
 
@@ -59,8 +57,6 @@ def _start(view: HeaderView, width: int) -> Row:
     if width >= 60 and view.hosts:
         counted = plural(view.gpus, "GPU") if view.gpus else "no GPU known yet"
         row += ((f"   {counted}", "text-muted"),)
-    if width >= 60 and view.scope:
-        row += ((f", only {outside(view.scope, 24)}", "unknown"),)
     return row
 
 

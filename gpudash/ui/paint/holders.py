@@ -4,7 +4,15 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from gpudash.core.units import GIB, format_duration, format_memory, gib, index_list
+from gpudash.core.units import (
+    GIB,
+    format_duration,
+    format_known,
+    format_memory,
+    gib,
+    index_list,
+    plural,
+)
 from gpudash.ui.paint import box
 from gpudash.ui.paint.box import Piece
 from gpudash.ui.paint.glyphs import PATTERNS, Glyphs
@@ -70,9 +78,14 @@ def _table_rows(view: HoldersView, columns: HolderColumns, room: int) -> list[Ro
 def _none(view: HoldersView) -> Row:
     """Say that nobody holds anything, and how far that is known: unknown is never none."""
     sums = view.sums
+    unproven = sums.gpus_held + sums.gpus_open
     seen = [host.received_s for host in sums.hosts if host.received_s is not None]
     if not sums.gpus_read:
         return ((" not known yet", "text-muted"),)
+    if unproven:
+        are = "is" if unproven == 1 else "are"
+        words = f"; {plural(unproven, 'GPU')} {are} not proven zero"
+        return (" nobody is listed", "text-muted"), (words, "unknown")
     where = " on the hosts that answer" if sums.silent else ""
     looked = f", last look {view.wall_of(max(seen))}" if seen else ""
     return ((f" none{where}{looked}", "text-muted"),)
@@ -80,7 +93,7 @@ def _none(view: HoldersView) -> Row:
 
 def _sums(view: HoldersView) -> tuple[Piece, ...]:
     count = view.sums
-    total = format_memory(count.used_bytes)
+    total = format_known(count.used_bytes, count.is_whole)
     dot = f" {view.glyphs.dot} "
     if not count.gpus_read:
         return (Piece((("nothing read", "text-muted"),), 1),)
@@ -93,6 +106,8 @@ def _sums(view: HoldersView) -> tuple[Piece, ...]:
     elif count.silent:
         names = outside(count.silent[0].name, 24) if len(count.silent) == 1 else ""
         note = (f"without {names or f'{len(count.silent)} hosts'}", "unknown")
+    elif count.gpus_open or not count.is_whole:
+        note = (f"{plural(count.gpus_open, 'GPU')} not known", "unknown")
     row: Row = ((total, "text"), (dot, "text-muted"), note)
     return (Piece(row, 1),)
 
@@ -173,6 +188,8 @@ def _memory(row: HolderRow, width: int) -> Row:
         unit = f" {unit}"
     else:
         number, unit = gib(used), " GiB"
+    if used is not None and not row.is_whole:
+        number = f"≥{number}"
     if width < 10:
         if unit == " MiB":
             number += "M"

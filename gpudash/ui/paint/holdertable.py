@@ -35,6 +35,8 @@ class HolderRow(NamedTuple):
     roster: tuple[int, ...]
     """All indices of the host."""
     used_bytes: int | None
+    is_whole: bool
+    """That is all; False where the driver did not say of every GPU."""
     age_s: float | None
     state: str
     is_old: bool
@@ -53,7 +55,7 @@ def holder_table(fleet: Fleet, found: tuple[Holder, ...], now_s: float) -> tuple
 def _row(holder: Holder, host: Host, now_s: float) -> HolderRow:
     is_unasked = not holder.letter and holder.user is None
     is_old = not is_read(host)
-    known = [used for _, used in holder.gpu_bytes if used is not None]
+    used, is_whole = holder.known_bytes
     text = "text-muted" if is_unasked or is_old else TEXT_OF[holder.owner]
     return HolderRow(
         rank=_rank(holder),
@@ -67,7 +69,8 @@ def _row(holder: Holder, host: Host, now_s: float) -> HolderRow:
         host=host.name,
         gpus=tuple(index for index, _ in holder.gpu_bytes),
         roster=tuple(gpu.info.index for gpu in host.gpus),
-        used_bytes=sum(known) if known else None,
+        used_bytes=used if used or is_whole else None,
+        is_whole=is_whole,
         age_s=holder.age(now_s),
         state=_state(holder, host),
         is_old=is_old,
@@ -117,6 +120,7 @@ def _unexplained(host: Host) -> HolderRow | None:
         gpus=tuple(index for index, _ in gaps),
         roster=tuple(gpu.info.index for gpu in host.gpus),
         used_bytes=sum(gap for _, gap in gaps),
+        is_whole=True,
         age_s=None,
         state="",
         is_old=False,

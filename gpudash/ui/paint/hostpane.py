@@ -8,7 +8,9 @@ from __future__ import annotations
 
 from functools import cached_property
 
-from gpudash.core.model import Gpu, GpuState, Host
+from gpudash.core.model import Gpu, GpuState, Host, MigReading
+from gpudash.core.slices import judge_slice, slices_of
+from gpudash.core.verify import GpuVerdict, judge_host
 from gpudash.ui.paint import box, hosttitle, trouble
 from gpudash.ui.paint.box import Piece
 from gpudash.ui.paint.card import card_row
@@ -20,7 +22,7 @@ from gpudash.ui.paint.columns import (
     seconds_per_column,
 )
 from gpudash.ui.paint.line import GpuSight, line_row
-from gpudash.ui.paint.mig import mig_row, slice_card, slice_row, slices_of
+from gpudash.ui.paint.mig import mig_row, slice_card, slice_row
 from gpudash.ui.paint.spans import Row, finished, fit, joined, on_background
 from gpudash.ui.paint.view import Density, HostView
 
@@ -35,7 +37,7 @@ def has_title(host: Host, width: int, *, is_alone: bool) -> bool:
     """Tell whether a pane has a title row: narrow panes only where there is something to say."""
     if not is_compact(width):
         return True
-    return not is_alone or hosttitle.tone_of(host) != "clear"
+    return not is_alone or not hosttitle.is_calm(judge_host(host))
 
 
 def is_split(gpu: Gpu) -> bool:
@@ -63,6 +65,8 @@ class HostPane:
     """The rows of one host at one width."""
 
     def __init__(self, view: HostView, width: int) -> None:
+        # Judged once, not by each row that asks.
+        view = view._replace(judged=view.verdict)
         self.view = view
         self.width = width
         self._is_compact = is_compact(width)
@@ -152,23 +156,29 @@ class HostPane:
         gpu = view.host.gpus[position]
         sight = self._sight(position)
         if is_split(gpu):
-            return self._mig_row(gpu, sight, step)
+            return self._mig_row(position, sight, step)
         if view.density is Density.CARD:
             columns = card_columns(self.width)
             return card_row(sight, columns, self._inner, second=step == 1)
         return line_row(sight, line_columns(self.width), self._inner)
 
-    def _mig_row(self, gpu: Gpu, sight: GpuSight, step: int) -> Row:
+    def _mig_row(self, position: int, sight: GpuSight, step: int) -> Row:
         columns = line_columns(self.width)
         is_card = self.view.density is Density.CARD
         if step == 0:
             return mig_row(sight, self._inner, columns, is_card=is_card)
-        slice_ = slices_of(gpu)[step - 1]
+        slice_ = slices_of(sight.gpu)[step - 1]
         claims = self._book.slice_claims(slice_, self.view.now_s)
-        sight = sight._replace(claims=claims)
+        sight = sight._replace(claims=claims, verdict=self._slice_verdict(position, slice_))
         if is_card:
             return slice_card(sight, step - 1, slice_, card_columns(self.width))
         return slice_row(sight, step - 1, slice_, columns)
+
+    def _slice_verdict(self, position: int, slice_: MigReading) -> GpuVerdict:
+        verdict = self.view.verdict
+        if verdict.reason:
+            return verdict.gpus[position]
+        return judge_slice(self.view.host.gpus[position], slice_)
 
     def _sight(self, position: int) -> GpuSight:
         known = self._sights.get(position)
@@ -181,11 +191,11 @@ class HostPane:
         each_s = seconds_per_column(self.width, is_card=is_cards)
         sight = GpuSight(
             gpu=gpu,
+            verdict=view.verdict.gpus[position],
             claims=self._book.claims(gpu, view.now_s),
             samples=view.utilisation(gpu.info.key, columns, each_s) if columns else (),
             is_old=hosttitle.has_old_values(view.host),
             is_cursor=position == view.cursor,
-            is_marked=gpu.info.key in view.marked,
             has_focus=view.has_focus,
             glyphs=view.glyphs,
         )

@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections import Counter
 
 from gpudash.core.model import GpuState, Host, Link
-from gpudash.core.units import format_duration, format_memory
+from gpudash.core.readings import held_sum
+from gpudash.core.units import format_duration, format_known
+from gpudash.core.verify import HostVerdict, Verdict
 from gpudash.ui.paint import box
 from gpudash.ui.paint.box import Piece
 from gpudash.ui.paint.columns import card_columns, line_columns, seconds_per_column
@@ -15,12 +17,7 @@ from gpudash.ui.paint.view import Density, HostView
 
 _NAME_NOISE = ("NVIDIA ", " Server Edition", " Workstation Edition", " Max-Q")
 _SILENT = (GpuState.LOST, GpuState.MISSING)
-_AMBER = (
-    GpuState.UNREADABLE,
-    GpuState.NO_PERMISSION,
-    GpuState.UNIFIED,
-    GpuState.NEEDS_ATTENTION,
-)
+_TONES = {Verdict.ZERO: "clear", Verdict.HELD: "text", Verdict.UNKNOWN: "unknown"}
 
 
 def has_old_values(host: Host) -> bool:
@@ -28,30 +25,32 @@ def has_old_values(host: Host) -> bool:
     return host.link is not Link.LIVE and bool(host.gpus)
 
 
-def tone_of(host: Host) -> str:
-    """Return the theme variable of a host's state: its border and glyph."""
+def tone_of(judged: HostVerdict) -> str:
+    """Return the theme variable of a host's state: its border and glyph. Green is zero only."""
+    host = judged.host
     states = {gpu.state for gpu in host.gpus}
     match host.link:
         case Link.CONNECTING:
             return "text-muted" if not host.gpus else "unknown"
         case Link.DOWN:
             return "leftover"
-        case Link.LIVE if not host.gpus:
-            return "unknown"
         case Link.LIVE if states & {*_SILENT, GpuState.NEEDS_RESET}:
             return "leftover"
-        case Link.LIVE if states.intersection(_AMBER):
-            return "unknown"
         case Link.LIVE:
-            return "clear"
+            return _TONES[judged.verdict]
         case _:
             return "unknown"
 
 
-def glyph_of(host: Host, glyphs: Glyphs) -> str:
+def is_calm(judged: HostVerdict) -> bool:
+    """Tell whether nothing is wrong with a host: its GPUs are read, held or zero."""
+    return tone_of(judged) in ("clear", "text")
+
+
+def glyph_of(judged: HostVerdict, glyphs: Glyphs) -> str:
     """Return the glyph of a host's state."""
-    tone = tone_of(host)
-    match host.link:
+    tone = tone_of(judged)
+    match judged.host.link:
         case Link.CONNECTING:
             return glyphs.nothing
         case Link.STALE | Link.PAUSED:
@@ -67,7 +66,7 @@ def border_of(view: HostView) -> str:
     """Return the style of a pane's border; focus shows on every state."""
     if view.has_focus:
         return "border-focus"
-    tone = tone_of(view.host)
+    tone = tone_of(view.verdict)
     return tone if tone in ("leftover", "unknown") else "border"
 
 
@@ -79,10 +78,10 @@ def title(view: HostView, width: int) -> Row:
 def title_pieces(view: HostView) -> tuple[Piece, ...]:
     """Return state, name, GPUs, driver and what is wrong; what goes first costs most."""
     host = view.host
-    tone = tone_of(host)
+    tone = tone_of(view.verdict)
     name = outside(host.name, 64) or "?"
     dot = "decor" if tone == "text-muted" else tone
-    head: Row = ((f"{glyph_of(host, view.glyphs)} ", dot), (name, "text-strong b"))
+    head: Row = ((f"{glyph_of(view.verdict, view.glyphs)} ", dot), (name, "text-strong b"))
     pieces = [Piece(head)]
     wrong = _wrong_words(view)
     if host.gpus and not has_old_values(host):
@@ -156,8 +155,9 @@ def right_pieces(view: HostView) -> tuple[Piece, ...]:
 
 
 def _sum_words(host: Host) -> tuple[str, str]:
-    held = sum(gpu.reading.used_bytes or 0 for gpu in host.gpus if gpu.reading)
-    return f"{format_memory(held)} held", "text" if held else "text-muted"
+    held, is_whole = held_sum(gpu.reading for gpu in host.gpus)
+    style = "text" if held else "text-muted" if is_whole else "unknown"
+    return f"{format_known(held, is_whole)} held", style
 
 
 def _age_words(view: HostView) -> tuple[str, str] | None:

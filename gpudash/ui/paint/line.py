@@ -5,14 +5,27 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from gpudash.core.model import Gpu, GpuState
+from gpudash.core.readings import held_bytes
 from gpudash.core.units import format_duration
+from gpudash.core.verify import GpuVerdict, Verdict
 from gpudash.ui.paint.bars import memory_bar, sparkline
 from gpudash.ui.paint.claims import Claim, parts_of
 from gpudash.ui.paint.columns import LineColumns
 from gpudash.ui.paint.glyphs import Glyphs
 from gpudash.ui.paint.sight import Trouble, is_slowed, memory_text, number_text, trouble_of, who
-from gpudash.ui.paint.spans import Row, Span, fit, right, row_width, spread
+from gpudash.ui.paint.spans import (
+    Row,
+    Span,
+    cell_width,
+    fit,
+    left,
+    right,
+    row_width,
+    shorten,
+    spread,
+)
 
+_HALF_REASON = 24
 _READABLE = (GpuState.READ, GpuState.NEEDS_RESET, GpuState.NEEDS_ATTENTION)
 
 
@@ -20,12 +33,13 @@ class GpuSight(NamedTuple):
     """One GPU and all that its rows are made of."""
 
     gpu: Gpu
+    verdict: GpuVerdict
+    """Of the GPU, or of the MIG slice that is drawn; only ZERO is painted as zero."""
     claims: tuple[Claim, ...]
     samples: tuple[int | None, ...]
     """Utilisation, one for each sparkline column."""
     is_old: bool
     is_cursor: bool
-    is_marked: bool
     has_focus: bool
     glyphs: Glyphs
 
@@ -34,28 +48,34 @@ class GpuSight(NamedTuple):
         """Tell whether there is a reading to draw, whatever else is wrong."""
         return self.gpu.reading is not None and self.gpu.state in _READABLE
 
+    @property
+    def is_zero(self) -> bool:
+        """Tell whether this reading is judged zero."""
+        return self.verdict.verdict is Verdict.ZERO
+
 
 def form_of(columns: LineColumns) -> str:
     """Return how memory is written in these columns."""
     return "unit" if columns.has_unit else "total" if columns.has_total else "bare"
 
 
-def lead(sight: GpuSight, width: int, *, first: bool = True) -> Row:
-    """Draw cursor and mark."""
-    glyphs = sight.glyphs
-    cursor = glyphs.cursor if sight.is_cursor and sight.has_focus else " "
-    mark = glyphs.marked if sight.is_marked and first else " "
-    if width == 1:
-        return ((mark, "key b"),) if mark != " " else ((cursor, "border-focus"),)
-    return (cursor, "border-focus"), (mark, "key b")
+def lead(sight: GpuSight, width: int) -> Row:
+    """Draw the cursor."""
+    cursor = sight.glyphs.cursor if sight.is_cursor and sight.has_focus else " "
+    return ((left(cursor, width), "border-focus"),)
 
 
 def index_text(sight: GpuSight, width: int) -> Row:
     """Write the index: bold where something is held."""
-    reading = sight.gpu.reading
-    is_held = sight.has_values and reading is not None and bool(reading.used_bytes)
+    is_held = sight.has_values and bool(used_of(sight))
     style = "text-strong b" if is_held and not sight.is_old else "text-muted"
     return ((right(str(sight.gpu.info.index), width), style),)
+
+
+def used_of(sight: GpuSight) -> int | None:
+    """Return what is used: what processes hold for certain counts where the sum says less."""
+    held, is_whole = held_bytes(sight.gpu.reading)
+    return held if is_whole else None
 
 
 def line_row(sight: GpuSight, columns: LineColumns, width: int) -> Row:
@@ -63,10 +83,9 @@ def line_row(sight: GpuSight, columns: LineColumns, width: int) -> Row:
     start = (*lead(sight, columns.lead), *index_text(sight, columns.ordinal), (" ", "text"))
     if not sight.has_values:
         return _trouble_row(sight, start, width)
-    reading = sight.gpu.reading
-    used, total = (reading.used_bytes if reading else None), sight.gpu.info.total_bytes
+    used, total = used_of(sight), sight.gpu.info.total_bytes
     bar = bar_of(sight, columns.bar, used, total, stacked=True)
-    memory = memory_text(used, total, form_of(columns), is_old=sight.is_old)
+    memory = memory_text(used, total, form_of(columns), sight.is_zero, is_old=sight.is_old)
     start = (*start, *bar, *memory, *numbers(sight, columns))
     return with_process(start, process_words(sight, columns.process), sight, columns)
 
@@ -129,18 +148,29 @@ def process_words(sight: GpuSight, room: int) -> Row:
         return both if words and row_width(both) <= room else first
     if words:
         return words
-    return free_words(sight)
+    return free_words(sight, used_of(sight), room)
 
 
-def free_words(sight: GpuSight) -> Row:
-    """Say what a GPU without any claim is."""
-    reading = sight.gpu.reading
-    if reading is None or reading.used_bytes is None:
+def free_words(sight: GpuSight, used: int | None, room: int) -> Row:
+    """Say what a GPU or slice without any claim is: free only where it is judged zero."""
+    if sight.is_zero:
+        return (("free", "clear b"),)
+    if used is None:
         return (("? memory not readable", "text-muted" if sight.is_old else "unknown"),)
-    if reading.used_bytes == 0:
-        return (("free", "text-muted" if sight.is_old else "clear b"),)
-    # A context's own overhead: used, and too little to call it unexplained.
-    return (("no process listed", "text-muted"),)
+    if used:
+        # A context's own overhead: used, and too little to call it unexplained.
+        return (("no process listed", "text-muted"),)
+    if sight.is_old:
+        return (("was 0 MiB", "text-muted"),)
+    return ((open_words(sight.verdict.reason, room), "unknown"),)
+
+
+def open_words(reason: str, room: int) -> str:
+    """Say why a 0 is no zero, as far as there is room; half of the reason says more than none."""
+    whole = f"0 MiB, not proven: {reason}"
+    if cell_width(whole) <= room:
+        return whole
+    return shorten(reason, room) if room >= _HALF_REASON else "not proven"
 
 
 def age_span(sight: GpuSight, width: int) -> Span:

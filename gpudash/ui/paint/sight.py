@@ -62,16 +62,19 @@ _FORMS = {
 
 
 @lru_cache(maxsize=2048)
-def memory_text(used: int | None, total: int | None, form: str, *, is_old: bool) -> Row:
+def memory_text(
+    used: int | None, total: int | None, form: str, is_zero: bool, *, is_old: bool
+) -> Row:
     """Write `71.2/95.6 GiB`; forms are `card` (17 cells), `unit` (16), `total` (12), `bare` (6).
 
-    The used part ends in the fifth cell of its column, so that rows line up.
+    The used part ends in the fifth cell of its column, so that rows line up. `is_zero` is what
+    the verdict says: a 0 without it is amber.
     """
     lead, rest_width, slash, end = _FORMS[form]
     number, unit = _used_words(used)
     if unit and not rest_width:
         number, unit = number + unit.strip()[0], ""
-    style = "text-muted b" if is_old else _used_style(used)
+    style = "text-muted b" if is_old else _used_style(used, is_zero=is_zero)
     head = right(number, lead + 5)
     if not rest_width:
         return ((head, style),)
@@ -90,10 +93,10 @@ def _used_words(used: int | None) -> tuple[str, str]:
     return gib(used), ""
 
 
-def _used_style(used: int | None) -> str:
-    if used is None:
-        return "unknown b"
-    return "clear b" if used == 0 else "text-strong b"
+def _used_style(used: int | None, *, is_zero: bool) -> str:
+    if used:
+        return "text-strong b"
+    return "clear b" if is_zero else "unknown b"
 
 
 @lru_cache(maxsize=1024)

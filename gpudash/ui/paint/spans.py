@@ -49,6 +49,15 @@ def outside(text: str, limit: int = 120) -> str:
     return "".join(" " if char.isspace() else char for char in kept)
 
 
+_NEWLY_WIDE = (
+    ("\u2630", "\u2637"),
+    ("\u268a", "\u268f"),
+    ("\u4dc0", "\u4dff"),
+    ("\U0001d300", "\U0001d37f"),
+)
+"""One cell until Unicode 15, two from 16 on: trigrams, hexagrams, counting rods."""
+
+
 def _is_disputed(char: str) -> bool:
     """Tell whether terminals disagree on the width: selectors, enclosing marks, jamo, modifiers."""
     return (
@@ -56,6 +65,7 @@ def _is_disputed(char: str) -> bool:
         or "\u1160" <= char <= "\u11ff"
         or "\U0001f1e6" <= char <= "\U0001f1ff"
         or "\U0001f3fb" <= char <= "\U0001f3ff"
+        or any(first <= char <= last for first, last in _NEWLY_WIDE)
         or unicodedata.category(char) in ("Mn", "Me", "Mc", "Zl", "Zp")
     )
 
@@ -151,11 +161,6 @@ def on_background(row: Row, variable: str) -> Row:
     """Return the row with a background under every span that has none."""
     suffix = f" on {variable}"
     return tuple((text, style if " on " in style else style + suffix) for text, style in row)
-
-
-def recoloured(row: Row, variable: str) -> Row:
-    """Return the row in one foreground, without bold: how old values look."""
-    return tuple((text, variable) for text, _ in row)
 
 
 def joined(parts: tuple[Row, ...], gap: Span) -> Row:

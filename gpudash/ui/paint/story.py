@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from gpudash.core.fleet import RELEASED
 from gpudash.core.model import Link
-from gpudash.core.units import format_duration, format_memory, plural
+from gpudash.core.units import format_duration, format_known, known_sum, plural
 from gpudash.core.verify import FleetVerdict, Verdict
 from gpudash.ui.paint.facts import (
     amount,
@@ -132,7 +132,7 @@ def _not_clear(count: Tally, since: str, now_s: float, *, is_wide: bool) -> Stor
     several = len(count.hosts) > 1
     troubles = broken_facts(count, several=several)
     if count.dead:
-        held = format_memory(sum(one.used_bytes for one in count.dead))
+        held = format_known(*known_sum(used for one in count.dead for _, used in one.gpu_bytes))
         pids = "a dead pid" if len(count.dead) == 1 else f"{len(count.dead)} dead pids"
         troubles.append(fact(f"{held} kept by {pids}", "unknown b"))
     troubles += silences(count, now_s)
@@ -197,7 +197,7 @@ def _zero(count: Tally) -> Story:
         symbol="zero",
         word="ZERO",
         since="one reading",
-        headline=(zeros(count), fact("no holders")),
+        headline=(zeros(count), who_holds(count) if count.holders else fact("no holders")),
         second=(fact("true of this reading; proven only when held over time", "text-muted"),),
         keys=(),
         short=fact(f"0 MiB {count.gpus_zero}/{count.gpus} GPUs", "text-strong b"),

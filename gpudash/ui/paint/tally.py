@@ -1,11 +1,23 @@
-"""What all hosts add up to, counted once for the banner, the header and the holders panel."""
+"""What all hosts add up to, counted once for the banner, the header and the holders panel.
+
+What counts as zero is the verdict's to say; what was not read makes a sum a lower bound.
+"""
 
 from __future__ import annotations
 
 from typing import NamedTuple
 
-from gpudash.core.families import Holder, gpu_processes, holders, unexplained_bytes
-from gpudash.core.model import Fleet, Gpu, GpuState, Host, Link
+from gpudash.core.families import Holder, holders, unexplained_bytes
+from gpudash.core.model import Fleet, GpuState, Host, Link
+from gpudash.core.readings import held_sum
+from gpudash.core.verify import (
+    FleetVerdict,
+    HostVerdict,
+    Verdict,
+    join_hosts,
+    judge_fleet,
+    judge_host,
+)
 
 _BROKEN = {
     GpuState.LOST: "lost",
@@ -37,8 +49,14 @@ class Tally(NamedTuple):
     gpus: int
     gpus_read: int
     gpus_held: int
+    """Held for certain."""
     gpus_zero: int
+    """Judged zero."""
+    gpus_open: int
+    """On hosts that are read, and neither: what they hold is not known."""
     used_bytes: int
+    is_whole: bool
+    """That is all: no GPU may hold more than was read."""
     total_bytes: int
     holders: tuple[Holder, ...]
     """On live hosts, in the order of their letters."""
@@ -82,22 +100,29 @@ class HostSums(NamedTuple):
     read: int
     held: int
     zero: int
+    open: int
     used_bytes: int
+    is_whole: bool
     total_bytes: int
     broken: tuple[GpuMark, ...]
     unreadable: tuple[GpuMark, ...]
     unexplained: tuple[GpuMark, ...]
 
 
-def host_sums(host: Host) -> HostSums:
+def host_sums(judged: HostVerdict) -> HostSums:
     """Add up one host that is read."""
+    host = judged.host
     readable = [gpu for gpu in host.gpus if gpu.reading and gpu.reading.used_bytes is not None]
-    held = sum(1 for gpu in readable if _used(gpu) or gpu_processes(gpu))
+    held = sum(1 for one in judged.gpus if one.is_certainly_held)
+    zero = sum(1 for one in judged.gpus if one.verdict is Verdict.ZERO)
+    used_bytes, is_whole = held_sum(gpu.reading for gpu in host.gpus)
     return HostSums(
         read=len(readable),
         held=held,
-        zero=len(readable) - held,
-        used_bytes=sum(_used(gpu) for gpu in readable),
+        zero=zero,
+        open=len(host.gpus) - held - zero,
+        used_bytes=used_bytes,
+        is_whole=is_whole,
         total_bytes=sum(gpu.info.total_bytes or 0 for gpu in readable),
         broken=_marks(host, _BROKEN),
         unreadable=_marks(host, _UNREADABLE),
@@ -111,23 +136,27 @@ def host_sums(host: Host) -> HostSums:
 
 def tally(fleet: Fleet, found: tuple[Holder, ...]) -> Tally:
     """Add up a fleet; `found` are its holders (see `all_holders`)."""
-    return joined_sums(fleet, found, tuple(host_sums(one) for one in fleet.hosts if is_read(one)))
+    judged = judge_fleet(fleet).hosts
+    return joined_sums(fleet, found, tuple(host_sums(one) for one in judged if is_read(one.host)))
 
 
 def joined_sums(fleet: Fleet, found: tuple[Holder, ...], sums: tuple[HostSums, ...]) -> Tally:
     """Join what the hosts that are read add up to."""
     live = {host.name for host in fleet.hosts if is_read(host)}
     current = tuple(one for one in found if one.key[0] in live)
+    silent = tuple(host for host in fleet.hosts if host.name not in live)
     return Tally(
         hosts=fleet.hosts,
         gpus=sum(len(host.gpus) for host in fleet.hosts),
         gpus_read=sum(one.read for one in sums),
         gpus_held=sum(one.held for one in sums),
         gpus_zero=sum(one.zero for one in sums),
+        gpus_open=sum(one.open for one in sums),
         used_bytes=sum(one.used_bytes for one in sums),
+        is_whole=not silent and all(one.is_whole for one in sums),
         total_bytes=sum(one.total_bytes for one in sums),
         holders=tuple(sorted(current, key=lambda one: (len(one.letter), one.letter, one.key))),
-        silent=tuple(host for host in fleet.hosts if host.name not in live),
+        silent=silent,
         broken=tuple(mark for one in sums for mark in one.broken),
         unreadable=tuple(mark for one in sums for mark in one.unreadable),
         unexplained=tuple(mark for one in sums for mark in one.unexplained),
@@ -140,6 +169,7 @@ class Ledger:
 
     def __init__(self) -> None:
         self._holders: dict[str, tuple[Host, object, tuple[Holder, ...]]] = {}
+        self._judged: dict[str, HostVerdict] = {}
         self._sums: dict[str, tuple[Host, HostSums]] = {}
 
     def holders_of(self, fleet: Fleet, host: Host) -> tuple[Holder, ...]:
@@ -154,6 +184,17 @@ class Ledger:
         """Return the holders on all hosts, host by host."""
         return tuple(one for host in fleet.hosts for one in self.holders_of(fleet, host))
 
+    def judge(self, fleet: Fleet) -> FleetVerdict:
+        """Judge a fleet."""
+        return join_hosts(tuple(self._judge(host) for host in fleet.hosts))
+
+    def _judge(self, host: Host) -> HostVerdict:
+        known = self._judged.get(host.name)
+        if known is None or known.host is not host:
+            known = judge_host(host)
+            self._judged[host.name] = known
+        return known
+
     def tally(self, fleet: Fleet) -> Tally:
         """Add up a fleet."""
         sums = tuple(self._sums_of(host) for host in fleet.hosts if is_read(host))
@@ -162,13 +203,9 @@ class Ledger:
     def _sums_of(self, host: Host) -> HostSums:
         known = self._sums.get(host.name)
         if known is None or known[0] is not host:
-            known = (host, host_sums(host))
+            known = (host, host_sums(self._judge(host)))
             self._sums[host.name] = known
         return known[1]
-
-
-def _used(gpu: Gpu) -> int:
-    return (gpu.reading.used_bytes or 0) if gpu.reading else 0
 
 
 def _marks(host: Host, words: dict[GpuState, str]) -> tuple[GpuMark, ...]:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+from gpudash.core.hostspec import LOCAL
 from gpudash.core.model import Host, Link
 from gpudash.ui.paint.columns import is_compact
 from gpudash.ui.paint.spans import Row, outside, wrapped
 
-_CONNECTING = "Logging in …"
 _LIMIT = 400
 
 
@@ -34,7 +34,7 @@ def sentences(host: Host, width: int) -> tuple[Row, ...]:
 def _waiting_words(host: Host) -> str:
     match host.link:
         case Link.CONNECTING if host.facts is None:
-            return _CONNECTING
+            return "Starting the probe …" if host.name == LOCAL else "Logging in …"
         case Link.PAUSED:
             return "Nothing was read before the pause."
         case _:

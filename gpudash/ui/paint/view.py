@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 from gpudash.core.families import Holder
 from gpudash.core.model import Host
+from gpudash.core.verify import HostVerdict, judge_host
 from gpudash.ui.paint.glyphs import UNICODE, Glyphs
 
 
@@ -52,9 +53,14 @@ class HostView(NamedTuple):
     has_focus: bool = False
     cursor: int | None = None
     """Position in `host.gpus` of the GPU under the cursor; None: the cursor is elsewhere."""
-    marked: frozenset[str] = frozenset()
-    """Keys of marked GPUs."""
     is_first: bool = True
     """The first pane carries the legend."""
     is_alone: bool = True
     """No other host is on the screen: the banner already says the sums."""
+    judged: HostVerdict | None = None
+    """Of this host as it is; None where nobody judged it yet."""
+
+    @property
+    def verdict(self) -> HostVerdict:
+        """Return the verdict: only ZERO is painted as zero."""
+        return self.judged or judge_host(self.host)

@@ -10,11 +10,11 @@ from textual.binding import Binding, BindingType
 from textual.widgets import TextArea
 
 from gpudash.core.model import Fleet, GpuState, Host
-from gpudash.core.names import clean_text
+from gpudash.core.names import clean_text, printable_lines
 from gpudash.core.verify import judge_gpu
 from gpudash.services.clipboard import give_to_tmux, is_in_tmux
 from gpudash.services.clock import Clock
-from gpudash.ui.screens.page import PageScreen
+from gpudash.ui.screens.page import SIMULATED, PageScreen
 
 
 class ErrorsScreen(PageScreen):
@@ -26,7 +26,8 @@ class ErrorsScreen(PageScreen):
     ]
 
     def __init__(self, fleet: Fleet, clock: Clock) -> None:
-        super().__init__("errors", "y copies · esc closes")
+        self._mark = simulated_line(fleet)
+        super().__init__("errors", "y copies · esc closes", is_simulated=bool(self._mark))
         self._area = TextArea(
             errors_text(fleet, clock),
             read_only=True,
@@ -47,7 +48,10 @@ class ErrorsScreen(PageScreen):
 
     def action_copy(self) -> None:
         """Copy what is selected, or all."""
-        self.run_worker(self._copy(self._area.selected_text or self._area.text))
+        text = self._area.selected_text or self._area.text
+        if self._mark and not text.startswith(self._mark):
+            text = f"{self._mark}\n\n{text}"
+        self.run_worker(self._copy(text))
 
     async def _copy(self, text: str) -> None:
         if is_in_tmux(os.environ) and await give_to_tmux(text):
@@ -60,8 +64,18 @@ class ErrorsScreen(PageScreen):
         self.notify(f"{count} copied to {where}", timeout=4, markup=False)
 
 
+def simulated_line(fleet: Fleet) -> str:
+    """Say which hosts are made up; empty where none is."""
+    names = [clean_text(host.name) for host in fleet.hosts if host.is_simulated]
+    if not names:
+        return ""
+    who = "every host here" if len(names) == len(fleet.hosts) else ", ".join(names)
+    return f"{SIMULATED}: {who} is made up"
+
+
 def errors_text(fleet: Fleet, clock: Clock) -> str:
     """Return all open problems and all bad happenings as plain text."""
+    mark = simulated_line(fleet)
     parts = [text for host in fleet.hosts if (text := _host_text(host, clock))]
     news = [
         f"{clock.wall(one.at_s)}  {clean_text(one.host)}  {clean_text(one.words)}"
@@ -72,7 +86,7 @@ def errors_text(fleet: Fleet, clock: Clock) -> str:
         parts = ["No open problem."]
     if news:
         parts.append("\n".join(["What went wrong before, newest first:", "", *news]))
-    return "\n\n".join(parts)
+    return "\n\n".join([mark, *parts] if mark else parts)
 
 
 def _host_text(host: Host, clock: Clock) -> str:
@@ -80,7 +94,7 @@ def _host_text(host: Host, clock: Clock) -> str:
     problem = host.problem
     if problem is not None:
         lines.append(f"{host.name}: {problem.title}, since {clock.wall(host.link_since_s)}")
-        detail = "\n  ".join(clean_text(line, 400) for line in problem.detail.splitlines())
+        detail = printable_lines(problem.detail).replace("\n", "\n  ")
         lines += [f"  {text}" for text in (problem.sentence, problem.advice, detail) if text]
     for gpu in host.gpus:
         if gpu.state not in (GpuState.READ, GpuState.UNREAD):
@@ -88,4 +102,5 @@ def _host_text(host: Host, clock: Clock) -> str:
             lines.append(
                 f"  {gpu.info.name or 'GPU'}  {gpu.info.bus_id or ''}  {gpu.info.uuid or ''}"
             )
-    return "\n".join(lines)
+    # A host's name is the user's, and a sentence may quote a file's: nothing comes in unlooked at.
+    return printable_lines("\n".join(lines))

@@ -23,8 +23,8 @@ class HelpScreen(PageScreen):
         Binding("escape,question_mark,q,enter", "dismiss", "close"),
     ]
 
-    def __init__(self, ink: Ink, glyphs: Glyphs) -> None:
-        super().__init__("help", "esc closes")
+    def __init__(self, ink: Ink, glyphs: Glyphs, *, is_simulated: bool = False) -> None:
+        super().__init__("help", "esc closes", is_simulated=is_simulated)
         self._ink = ink
         self._glyphs = glyphs
         self._rows = Rows(ink, blank="text on raised")

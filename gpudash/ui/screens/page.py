@@ -14,6 +14,9 @@ _SMALL_BELOW = (60, 14)
 """Columns and rows: below, no screen is left to see behind a dialog."""
 
 
+SIMULATED = "SIMULATED"
+
+
 class Page(VerticalScroll, can_focus=False):
     """What scrolls inside the dialog."""
 
@@ -33,10 +36,11 @@ class PageScreen(ModalScreen[None]):
         Binding("end,G", "scroll_page(99999)", "last", show=False),
     ]
 
-    def __init__(self, title: str, subtitle: str) -> None:
+    def __init__(self, title: str, subtitle: str, *, is_simulated: bool = False) -> None:
+        """`is_simulated`: a dialog hides the header, and the mark with it."""
         super().__init__()
         self._dialog = Vertical(classes="dialog")
-        self._dialog.border_title = title
+        self._dialog.border_title = f"{title} · {SIMULATED}" if is_simulated else title
         self._dialog.border_subtitle = subtitle
 
     def compose(self) -> ComposeResult:
