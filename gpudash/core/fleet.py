@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from gpudash.core import nvml
 from gpudash.core.events import (
     Ack,
     Bye,
@@ -24,6 +23,7 @@ from gpudash.core.events import (
     Sample,
 )
 from gpudash.core.families import listed_pids, relettered
+from gpudash.core.faults import hanging, problem_of
 from gpudash.core.happenings import noticed
 from gpudash.core.model import Fleet, Gpu, GpuInfo, GpuState, Host, HostFacts, Link, Problem
 from gpudash.core.readings import read_gpu
@@ -239,7 +239,7 @@ def _answered(host: Host, ack: Ack, at_s: float) -> Host:
 
 def _faulted(host: Host, fault: Fault, at_s: float) -> Host:
     if fault.code is None:
-        problem = _hangs(fault)
+        problem = hanging(fault)
         if host.link is Link.HUNG and host.problem == problem:
             return host
         return _linked(replace(host, problem=problem), Link.HUNG, at_s)
@@ -247,42 +247,6 @@ def _faulted(host: Host, fault: Fault, at_s: float) -> Host:
         return host
     failed = replace(host, problem=problem_of(fault), retry=host.retry + 1, seq=-1)
     return _linked(failed, Link.DOWN, at_s)
-
-
-def _hangs(fault: Fault) -> Problem:
-    what = fault.call.removeprefix("nvmlDeviceGet").removeprefix("nvml")
-    where = f" of GPU {fault.gpu_index}" if fault.gpu_index is not None else ""
-    return Problem(
-        title="driver hangs",
-        sentence=f"Asked for {what}{where} and got no answer. Other hosts are not affected.",
-        advice="Often a driver fault: look for Xid lines in the kernel log (dmesg).",
-        detail=f"{fault.call}{where} did not return",
-    )
-
-
-def problem_of(fault: Fault) -> Problem:
-    """Say in plain words what an NVML failure of the whole host means."""
-    code = fault.code if fault.code is not None else 999
-    known = nvml.meaning(code)
-    words = known.words[0].upper() + known.words[1:]
-    return Problem(
-        title=_TITLES.get(code, "driver fault"),
-        sentence=f"{words}.",
-        advice=known.advice,
-        detail=f"{fault.call} returned {known.name} ({code}). {fault.text}".strip(),
-        code=code,
-        is_no_driver=code == nvml.LIBRARY_NOT_FOUND,
-    )
-
-
-_TITLES = {
-    nvml.DRIVER_NOT_LOADED: "driver not loaded",
-    nvml.LIBRARY_NOT_FOUND: "no NVIDIA driver",
-    nvml.VERSION_MISMATCH: "driver was upgraded",
-    nvml.OPERATING_SYSTEM: "access blocked",
-    nvml.NO_PERMISSION: "not allowed",
-    nvml.GPU_IS_LOST: "GPU lost",
-}
 
 
 def _garbled(host: Host, garbled: Garbled, at_s: float) -> Host:
