@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from dataclasses import replace
 
 import pytest
 
@@ -120,3 +121,18 @@ async def test_an_unknown_host_key(
         assert (OFFERED in logins.saved) is is_saved
         assert ("reconnect gpu-a" in shown.monitor.said) is is_accepted
         assert "SHA256" not in shown.text()
+
+
+async def test_those_behind_one_gate_are_one_pane() -> None:
+    (first,) = waiting("jump").hosts
+    others = tuple(replace(first, name=f"node{number:02}") for number in range(59))
+    apart = replace(waiting().hosts[0], name="apart")
+    async with showing(Fleet(hosts=(first, *others, apart)), door=Door(Logins())) as shown:
+        panes = [row for row in shown.rows() if row.startswith("╭─ × ")]
+        assert [row.split()[2] for row in panes] == ["gpu-a", "apart"]
+        assert "and 59 others behind jump" in panes[0]
+        assert "61 hosts" in shown.text()
+        await shown.press("tab")
+        assert shown.scene.focus == "apart"
+        await shown.press("tab")
+        assert shown.scene.focus == "gpu-a"
