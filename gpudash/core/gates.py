@@ -15,17 +15,21 @@ def gate_of(host: Host) -> str:
     return problem.gate
 
 
-def standing(fleet: Fleet) -> tuple[Host, ...]:
-    """Return the hosts that are shown: of those who wait at one gate, the first."""
+def places(fleet: Fleet) -> tuple[int, ...]:
+    """Return the places of the hosts that are shown: of those who wait at one gate, the first."""
     seen: set[str] = set()
     shown = []
-    for host in fleet.hosts:
+    for place, host in enumerate(fleet.hosts):
         gate = gate_of(host)
-        if gate and gate in seen:
-            continue
+        if not gate or gate not in seen:
+            shown.append(place)
         seen.add(gate)
-        shown.append(host)
     return tuple(shown)
+
+
+def standing(fleet: Fleet) -> tuple[Host, ...]:
+    """Return the hosts that are shown."""
+    return tuple(fleet.hosts[place] for place in places(fleet))
 
 
 def waiting(fleet: Fleet) -> dict[str, int]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from gpudash.core.families import Holder
-from gpudash.core.gates import gate_of, standing, waiting
+from gpudash.core.gates import gate_of, places, standing, waiting
 from gpudash.core.model import Fleet, Link
 from gpudash.core.verify import FleetVerdict
 from gpudash.ui.paint.banner import banner_rows
@@ -54,9 +54,8 @@ def host_views(
 ) -> tuple[HostView, ...]:
     """Return one view for each host that is shown."""
     past = view.utilisation_of or {}
-    hosts = standing(view.fleet)
     waits = waiting(view.fleet)
-    verdicts = {verdict.host.name: verdict for verdict in judged.hosts}
+    shown = [(view.fleet.hosts[place], judged.hosts[place]) for place in places(view.fleet)]
     by_host: dict[str, list[Holder]] = {}
     for one in found:
         by_host.setdefault(one.key[0], []).append(one)
@@ -73,10 +72,10 @@ def host_views(
             cursor=view.cursor if host.name == view.focus else None,
             is_first=number == 0,
             is_alone=len(view.fleet.hosts) == 1,
-            judged=verdicts[host.name],
+            judged=verdict,
             behind=max(0, waits.get(gate_of(host), 0) - 1),
         )
-        for number, host in enumerate(hosts)
+        for number, (host, verdict) in enumerate(shown)
     )
 
 
