@@ -102,7 +102,7 @@ class GpuReading:
 
 
 class GpuState(Enum):
-    """What can be said of a GPU in one tick, apart from how much is used."""
+    """What can be said of a GPU in one tick, apart from how much is used. UNREAD: nothing yet."""
 
     READ = "read"
     LOST = "lost"
@@ -113,7 +113,6 @@ class GpuState(Enum):
     UNREADABLE = "unreadable"
     MISSING = "missing"
     UNREAD = "unread"
-    """Not read yet, or memory was not asked for."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -171,14 +170,12 @@ class ProcessInfo:
 
 
 class Link(Enum):
-    """How a host's stream stands."""
+    """How a host's stream stands. STALE: no line for three intervals. HUNG: a driver call hangs."""
 
     CONNECTING = "connecting"
     LIVE = "live"
     STALE = "stale"
-    """No line for three intervals; values are old."""
     HUNG = "hung"
-    """The link is fine, but a driver call does not return."""
     DOWN = "down"
     PAUSED = "paused"
     """The user released the driver."""

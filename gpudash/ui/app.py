@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import functools
 import gc
 import signal
@@ -20,6 +21,7 @@ from gpudash.services.clock import Clock
 from gpudash.services.door import Door
 from gpudash.services.monitor import FleetMonitor
 from gpudash.ui.actions import action_of
+from gpudash.ui.leaving import LastResort
 from gpudash.ui.paint.ansi import Depth
 from gpudash.ui.paint.frame import is_nothing_to_watch
 from gpudash.ui.paint.view import Density
@@ -62,6 +64,7 @@ class GpudashApp(App[None]):
         demo: Callable[[], FleetMonitor] | None = None,
         door: Door | None = None,
         driver_class: type[Driver] | None = None,
+        last_resort: LastResort | None = None,
     ) -> None:
         """`themes`: the first is shown. `demo` makes the fleet that the first screen opens."""
         # Rows come in the colours that the terminal has: no filter needs to look at them again.
@@ -72,6 +75,7 @@ class GpudashApp(App[None]):
         self._themes = tuple(themes)
         self._make_demo = demo
         self._door = door
+        self._last_resort = last_resort
         self._seen = -1
         self._painted_s = float("-inf")
         self._waiting: asyncio.TimerHandle | None = None
@@ -106,10 +110,21 @@ class GpudashApp(App[None]):
         if self.is_headless or sys.platform == "win32":
             return
         loop = asyncio.get_running_loop()
-        for number in (signal.SIGTERM, signal.SIGHUP):
-            loop.add_signal_handler(number, self._leave_by, number)
 
-    def _leave_by(self, number: signal.Signals) -> None:
+        def leave(number: int) -> None:
+            # The loop may wait for a terminal that reads no more: then this is never called.
+            with contextlib.suppress(RuntimeError):
+                loop.call_soon_threadsafe(self._leave_by, number)
+            if self._last_resort is not None:
+                self._last_resort.arm(128 + number)
+
+        # Not the loop's own handlers: those wait for the loop.
+        for number in (signal.SIGTERM, signal.SIGHUP):
+            signal.signal(number, lambda number, _frame: leave(number))
+        if self._last_resort is not None:
+            self._last_resort.watch_terminal(leave)
+
+    def _leave_by(self, number: int) -> None:
         self.exit(return_code=128 + number)
 
     async def on_unmount(self) -> None:

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 from gpudash.services.clock import SystemClock
 from gpudash.sources.terminal import Modes, restore, without_echo
 from gpudash.ui.actions import footer_keys
+from gpudash.ui.leaving import LEAVE, LastResort
 from gpudash.ui.paint.ansi import Depth, to_ansi
 from gpudash.ui.paint.frame import FrameView, frame_rows
 
@@ -26,7 +27,6 @@ if TYPE_CHECKING:
     from gpudash.ui.theme import Theme
 
 ENTER = "\x1b[?1049h\x1b[?25l\x1b[?7l\x1b[H"
-LEAVE = "\x1b[?7h\x1b[?25h\x1b[?1049l"
 
 
 class EarlyScreen:
@@ -37,13 +37,14 @@ class EarlyScreen:
         """A frame stands on the alternate screen."""
         self.is_handed_over = False
         """Textual has the screen, and leaves it by itself."""
+        self.last_resort = LastResort(self._restore)
         self._modes: Modes | None = None
 
     def __enter__(self) -> EarlyScreen:
         """Be ready to leave in order when told to."""
         for name in ("SIGTERM", "SIGHUP"):
             if hasattr(signal, name):
-                signal.signal(getattr(signal, name), _leave)
+                signal.signal(getattr(signal, name), self._leave)
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -51,8 +52,16 @@ class EarlyScreen:
             with suppress(OSError):
                 sys.stdout.write(LEAVE)
                 sys.stdout.flush()
+        self._restore()
+
+    def _restore(self) -> None:
         if self._modes is not None:
             restore(self._modes)
+
+    def _leave(self, number: int, _frame: FrameType | None) -> None:
+        # The terminal may not take what leaves the screen.
+        self.last_resort.arm(128 + number)
+        raise SystemExit(128 + number)
 
     def draw(
         self, fleet: Fleet, theme: Theme, glyphs: Glyphs, depth: Depth, density: Density | None
@@ -75,7 +84,3 @@ class EarlyScreen:
         self.is_drawn = True
         sys.stdout.write(ENTER + "\r\n".join(to_ansi(row, theme, depth) for row in rows))
         sys.stdout.flush()
-
-
-def _leave(number: int, _frame: FrameType | None) -> None:
-    raise SystemExit(128 + number)

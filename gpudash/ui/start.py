@@ -108,6 +108,7 @@ def _app(
         demo=demo,
         door=door,
         driver_class=_driver(screen),
+        last_resort=screen.last_resort,
     )
     # Modules stay for good: a full collection that walks over them costs a tenth of the CPU time.
     gc.freeze()

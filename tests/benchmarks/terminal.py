@@ -97,11 +97,14 @@ class Terminal:
         )
         os.close(slave)
         self._status: int | None = None
+        self._may_read = threading.Event()
+        self._may_read.set()
+        self._is_open = True
         self._reader = threading.Thread(target=self._drain, daemon=True)
         self._reader.start()
 
     def _drain(self) -> None:
-        while True:
+        while self._may_read.wait() and self._is_open:
             try:
                 data = os.read(self._master, 65536)
             except OSError:  # EIO: nobody has the other end open any more
@@ -130,9 +133,22 @@ class Terminal:
             if select.select([], [self._master], [], 0)[1]:
                 os.write(self._master, keys.encode())
 
+    def stop_reading(self) -> None:
+        """Take no more of what the program writes, after the next piece."""
+        self._may_read.clear()
+
+    def hang_up(self) -> None:
+        """Let the terminal be gone, whatever it was not asked for yet."""
+        if self._is_open:
+            self._is_open = False
+            os.close(self._master)
+        self._may_read.set()
+
     def end(self, quit_key: str = "q", patience_s: float = 3.0) -> None:
         """End the program by its key, else by SIGTERM, else by SIGKILL."""
-        self.press(quit_key)
+        self._may_read.set()
+        if self._is_open:
+            self.press(quit_key)
         for number in (signal.SIGTERM, signal.SIGKILL, None):
             deadline = time.monotonic() + patience_s
             while not self.has_ended and time.monotonic() < deadline:
@@ -141,7 +157,7 @@ class Terminal:
                 break
             os.kill(self.pid, number)
         self._reader.join(1.0)
-        os.close(self._master)
+        self.hang_up()
 
     def __enter__(self) -> Terminal:
         return self

@@ -17,9 +17,9 @@ from gpudash.core.events import (
     LinkPaused,
     LinkStale,
 )
-from gpudash.core.faults import problem_of
 from gpudash.core.fleet import HAPPENINGS, apply, counts, has_rebooted, new_fleet, step
 from gpudash.core.model import Fleet, GpuState, Host, Link, Problem
+from gpudash.core.problems import problem_of
 from tests.core.making import (
     GIB,
     HOST,

@@ -6,6 +6,7 @@ import argparse
 import asyncio
 import contextlib
 import datetime
+import logging
 import signal
 
 from gpudash.cli import arguments, diagnostics, output
@@ -50,6 +51,8 @@ async def _stream(ways: tuple[Way, ...], plan: argparse.Namespace) -> int:
     monitor = FleetMonitor(
         hosts.sources, SystemClock(), interval_s=plan.interval_s, listener=writer.take
     )
+    # Warnings are told as lines of the link; without a handler Python would print them bare.
+    logging.getLogger("gpudash").addHandler(logging.NullHandler())
     loop = asyncio.get_running_loop()
     for number in (signal.SIGINT, signal.SIGTERM):
         with contextlib.suppress(NotImplementedError):
