@@ -31,7 +31,7 @@ class _Formatter(argparse.HelpFormatter):
 
 def _columns() -> int:
     told = os.environ.get("COLUMNS", "")
-    if told.isdigit() and int(told) > 0:
+    if told.isascii() and told.isdigit() and int(told) > 0:
         return int(told)
     try:
         return os.get_terminal_size(1).columns or 80

@@ -13,9 +13,9 @@ COMMANDS = ("check", "config", "demo", "doctor", "hosts", "stream")
 USAGE = """\
 usage: gpudash [HOST …]                 dashboard; no HOST = this machine
        gpudash demo [SCENARIO]          simulated fleet, no GPU needed
-       gpudash check [--gpu I,…] [--expect zero|healthy|free:N] [--format F]
-       gpudash stream [--interval 1s]   samples as JSON lines
-       gpudash doctor                   what works here, and what to do where not
+       gpudash check [HOST …] [--gpu I,…] [--expect zero|healthy|free:N] [--format F]
+       gpudash stream [HOST …] [--interval 1s]    samples as JSON lines
+       gpudash doctor [HOST …]          what works here or there, and what to do where not
        gpudash hosts [HOST …]           what names and groups expand to
        gpudash config [validate|path] [--defaults]   what counts, and where it comes from
        gpudash COMMAND --help           more of one command

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from gpudash.core import nvml
+from gpudash.core import problems
 from gpudash.core.events import (
     Ack,
     Bye,
@@ -25,12 +25,11 @@ from gpudash.core.events import (
 )
 from gpudash.core.families import listed_pids, relettered
 from gpudash.core.happenings import noticed
-from gpudash.core.model import Fleet, Gpu, GpuInfo, GpuState, Host, HostFacts, Link, Problem
+from gpudash.core.model import Fleet, Gpu, GpuInfo, GpuState, Host, HostFacts, Link
 from gpudash.core.readings import read_gpu
 from gpudash.core.units import plural
 
 HAPPENINGS = 200
-RELEASED = "paused, driver released"
 
 
 def new_fleet(
@@ -111,13 +110,7 @@ def _linked(host: Host, link: Link, at_s: float) -> Host:
 
 
 def _paused(host: Host, event: LinkPaused, at_s: float) -> Host:
-    problem = Problem(
-        title=RELEASED if event.is_released else "paused",
-        sentence="gpudash holds no driver handle on this host."
-        if event.is_released
-        else "Values stand still; in a moment the driver is released.",
-        advice="p goes on.",
-    )
+    problem = problems.paused(is_released=event.is_released)
     return _linked(replace(host, problem=problem, seq=-1), Link.PAUSED, at_s)
 
 
@@ -136,7 +129,7 @@ def _greeted(host: Host, hello: Hello, at_s: float) -> Host:
         retry=0,
     )
     if not hello.roster:
-        return _linked(replace(host, problem=_no_gpus()), Link.LIVE, at_s)
+        return _linked(replace(host, problem=problems.no_gpus()), Link.LIVE, at_s)
     # A new session has read nothing yet; a later hello only corrects the roster of this one.
     if hello.seq == 0 or rebooted:
         return _linked(host, Link.CONNECTING, at_s)
@@ -148,14 +141,6 @@ def has_rebooted(before: HostFacts | None, after: HostFacts | None) -> bool:
     if before is None or after is None:
         return False
     return None not in (before.boot_id, after.boot_id) and before.boot_id != after.boot_id
-
-
-def _no_gpus() -> Problem:
-    return Problem(
-        title="no GPUs found",
-        sentence="The driver answers and lists 0 GPUs. That is a fault, not zero.",
-        advice="Is this the right machine? Inside a container, start it with --gpus all.",
-    )
 
 
 def _rostered(known: tuple[Gpu, ...], roster: tuple[GpuInfo, ...]) -> tuple[Gpu, ...]:
@@ -239,60 +224,18 @@ def _answered(host: Host, ack: Ack, at_s: float) -> Host:
 
 def _faulted(host: Host, fault: Fault, at_s: float) -> Host:
     if fault.code is None:
-        problem = _hangs(fault)
+        problem = problems.hangs(fault)
         if host.link is Link.HUNG and host.problem == problem:
             return host
         return _linked(replace(host, problem=problem), Link.HUNG, at_s)
     if not fault.is_fatal:
         return host
-    failed = replace(host, problem=problem_of(fault), retry=host.retry + 1, seq=-1)
+    failed = replace(host, problem=problems.problem_of(fault), retry=host.retry + 1, seq=-1)
     return _linked(failed, Link.DOWN, at_s)
 
 
-def _hangs(fault: Fault) -> Problem:
-    what = fault.call.removeprefix("nvmlDeviceGet").removeprefix("nvml")
-    where = f" of GPU {fault.gpu_index}" if fault.gpu_index is not None else ""
-    return Problem(
-        title="driver hangs",
-        sentence=f"Asked for {what}{where} and got no answer. Other hosts are not affected.",
-        advice="Often a driver fault: look for Xid lines in the kernel log (dmesg).",
-        detail=f"{fault.call}{where} did not return",
-    )
-
-
-def problem_of(fault: Fault) -> Problem:
-    """Say in plain words what an NVML failure of the whole host means."""
-    code = fault.code if fault.code is not None else 999
-    known = nvml.meaning(code)
-    words = known.words[0].upper() + known.words[1:]
-    return Problem(
-        title=_TITLES.get(code, "driver fault"),
-        sentence=f"{words}.",
-        advice=known.advice,
-        detail=f"{fault.call} returned {known.name} ({code}). {fault.text}".strip(),
-        code=code,
-        is_no_driver=code == nvml.LIBRARY_NOT_FOUND,
-    )
-
-
-_TITLES = {
-    nvml.DRIVER_NOT_LOADED: "driver not loaded",
-    nvml.LIBRARY_NOT_FOUND: "no NVIDIA driver",
-    nvml.VERSION_MISMATCH: "driver was upgraded",
-    nvml.OPERATING_SYSTEM: "access blocked",
-    nvml.NO_PERMISSION: "not allowed",
-    nvml.GPU_IS_LOST: "GPU lost",
-}
-
-
 def _garbled(host: Host, garbled: Garbled, at_s: float) -> Host:
-    problem = Problem(
-        title="garbled answer",
-        sentence=f"The probe said something that is no reading: {garbled.reason}.",
-        advice="If it stays so, run: gpudash doctor",
-        detail=garbled.excerpt,
-    )
-    return _linked(replace(host, problem=problem), Link.STALE, at_s)
+    return _linked(replace(host, problem=problems.nonsense(garbled)), Link.STALE, at_s)
 
 
 def counts(fleet: Fleet) -> str:

@@ -15,7 +15,7 @@ from gpudash.core.model import (
     ProcessInfo,
 )
 from gpudash.core.names import printable
-from gpudash.core.readings import merge_processes
+from gpudash.core.readings import doubt_of, merge_processes
 
 TYPE_CHECKING = False  # typing takes 5 ms to import, and `check` needs nothing else of it
 if TYPE_CHECKING:
@@ -155,6 +155,7 @@ def _reading(item: object) -> GpuReading:
         memory_code=_code_of(values[0]),
         processes_code=_code_of(values[8]),
         codes=frozenset(codes),
+        doubt=doubt_of(_code_of(values[7]), _code_of(values[8])),
     )
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import Enum
 
-from gpudash.core.errors import ExitCode
+from gpudash.core.problem import Problem as Problem
 
 
 class Kind(Enum):
@@ -102,7 +102,7 @@ class GpuReading:
 
 
 class GpuState(Enum):
-    """What can be said of a GPU in one tick, apart from how much is used."""
+    """What can be said of a GPU in one tick, apart from how much is used. UNREAD: nothing yet."""
 
     READ = "read"
     LOST = "lost"
@@ -113,7 +113,6 @@ class GpuState(Enum):
     UNREADABLE = "unreadable"
     MISSING = "missing"
     UNREAD = "unread"
-    """Not read yet, or memory was not asked for."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -171,38 +170,15 @@ class ProcessInfo:
 
 
 class Link(Enum):
-    """How a host's stream stands."""
+    """How a host's stream stands. STALE: no line for three intervals. HUNG: a driver call hangs."""
 
     CONNECTING = "connecting"
     LIVE = "live"
     STALE = "stale"
-    """No line for three intervals; values are old."""
     HUNG = "hung"
-    """The link is fine, but a driver call does not return."""
     DOWN = "down"
     PAUSED = "paused"
     """The user released the driver."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Problem:
-    """Why a host can't be read, for a pane and for a command line alike."""
-
-    title: str
-    """What, in two or three words: `driver not loaded`."""
-    sentence: str
-    advice: str = ""
-    detail: str = ""
-    """Technical text for the errors screen; may be long."""
-    code: int | None = None
-    """NVML code, where one was the cause."""
-    is_no_driver: bool = False
-    """There is no NVIDIA driver on that machine at all."""
-    exit_code: ExitCode = ExitCode.UNKNOWN
-    needs_person: bool = False
-    """It is not tried again by itself: a lockout, a wrong key or a code needs somebody."""
-    gate: str = ""
-    """The jump host that stands in the way of all behind it; empty where it is the host itself."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 NOT_SUPPORTED = 3
 NO_PERMISSION = 4
+INSUFFICIENT_SIZE = 7
 DRIVER_NOT_LOADED = 9
 LIBRARY_NOT_FOUND = 12
 FUNCTION_NOT_FOUND = 13
@@ -123,6 +124,8 @@ _RECOVERY = {
     6: "bus reset",
     7: "system reboot",
 }
+REBOOTS = frozenset({2, 7})
+"""Recovery actions that a reset of the GPU does not do."""
 _RECOVERY_BY_RESET = frozenset({1, 2, 4, 6, 7})
 
 

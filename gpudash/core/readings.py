@@ -60,6 +60,19 @@ def merge_processes(
     )
 
 
+_NO_VOTE = frozenset({2, 3, 4, 6, 13, 25, 26})
+"""Codes of a health field that this driver does not have, or not for us: no vote (design §7)."""
+
+
+def doubt_of(recovery_code: int | None, list_code: int | None) -> str:
+    """Return what keeps a 0 from being proven beside memory itself, from two NVML codes."""
+    if recovery_code is not None and recovery_code not in _NO_VOTE:
+        return f"its recovery action can't be read: {nvml.meaning(recovery_code).words}"
+    if list_code == nvml.INSUFFICIENT_SIZE:
+        return "its process list is too long to be read"
+    return ""
+
+
 def trusted(reading: GpuReading, info: GpuInfo, driver: str | None) -> GpuReading:
     """Return the reading without what can't be true; never adds anything.
 

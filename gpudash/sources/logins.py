@@ -16,12 +16,18 @@ from gpudash.core.hostkeys import OfferedKey
 Ask = Callable[[str, str, bool], Awaitable[str | None]]
 """Host, prompt, whether the answer may be seen: the answer, or None when nobody gives one."""
 
-_ONCE = re.compile(r"one.?time|\botp\b|verification|token|passcode|\bcode\b|duo|\b2fa\b", re.I)
+_LASTING = re.compile(r"password|passphrase|passwort|mot de passe|contraseña", re.I)
+_ONCE = re.compile(
+    r"one.?time|\botp\b|verification|token|passcode|\bcode\b|duo|\b2fa\b|\bpin\b|yubi", re.I
+)
 
 
 def is_one_time(prompt: str) -> bool:
-    """Tell whether a prompt asks for a code that is good once."""
-    return bool(_ONCE.search(prompt))
+    """Tell whether what a prompt asks for may be good only once: then it is not kept.
+
+    What is clearly a password lasts; everything else is taken for a code.
+    """
+    return bool(_ONCE.search(prompt)) or not _LASTING.search(prompt)
 
 
 @dataclass(slots=True)
@@ -37,7 +43,7 @@ class Logins:
     saved: list[OfferedKey] = field(default_factory=list)
     """Keys that the user wants to be written down; the next attempt does."""
     _invited: set[str] = field(default_factory=set)
-    _kept: dict[tuple[str, str], str] = field(default_factory=dict)
+    _kept: dict[tuple[str, str], str] = field(default_factory=dict, repr=False)
     _once: set[str] = field(default_factory=set)
 
     def invite(self, host: str) -> None:

@@ -75,6 +75,8 @@ class SmiStream:
         match = _BOOT_ID.fullmatch(boot_id.strip())
         self._session.boot_id = match[0] if match else None
         self._session.names(names)
+        # Health and processes vote: a first tick without them would be half a reading.
+        await self._slow_round()
         self._events = self._session.greet(self._clock())
         self._tasks = [
             asyncio.create_task(self._until_end(self._watch)),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from gpudash.core.gates import standing
 from gpudash.core.model import Fleet
 from gpudash.services.clock import Clock
 from gpudash.services.monitor import FleetMonitor
@@ -58,7 +59,7 @@ class Scene:
 
     def keep_cursor(self, fleet: Fleet) -> None:
         """Put the cursor back onto a GPU where its host or its row is gone."""
-        names = [host.name for host in fleet.hosts]
+        names = [host.name for host in standing(fleet)]
         if self.focus not in names:
             self.focus = names[0] if names else None
             self.cursor = 0
@@ -74,7 +75,7 @@ class Scene:
         """Move the cursor over the GPUs of all hosts, or over hosts where a row is a host."""
         places = [
             (host.name, position)
-            for host in fleet.hosts
+            for host in standing(fleet)
             for position in range(1 if by_host else max(1, len(host.gpus)))
         ]
         if not places:
@@ -85,7 +86,7 @@ class Scene:
 
     def move_host(self, fleet: Fleet, step: int) -> None:
         """Move the cursor to the first GPU of another host, round and round."""
-        names = [host.name for host in fleet.hosts]
+        names = [host.name for host in standing(fleet)]
         if names:
             at = names.index(self.focus) if self.focus in names else 0
             self.focus, self.cursor = names[(at + step) % len(names)], 0

@@ -233,7 +233,7 @@ def test_a_holder_is_named(gpudash_command: Runner, fake_driver: FakeDriver) -> 
     schema.check(document, schema.CHECK)
     (process,) = document["hosts"][0]["gpus"][1]["processes"]
     assert (process["pid"], process["used_bytes"], process["type"]) == (holder.pid, 300 * MIB, "C")
-    assert "300 MiB held by 1 holder" in table
+    assert "300 MiB held, 1 holder listed" in table
     assert "ZERO: 1 of 1 GPU" in elsewhere
     if not in_a_container():
         assert (process["name"], process["uid"], process["owner"]) == (

@@ -20,14 +20,14 @@ def test_what_a_process_holds_counts_where_the_sum_is_unknown(
     fleet = told(hello(*roster(1)), sample(1, reading(used, process(7, 70 * GIB))))
     lines = verdict_table(judge_fleet(fleet), ExitCode.HELD).splitlines()
     assert amount in lines[2]
-    assert f"; {amount} held by 1 holder" in lines[-1]
+    assert f"; {amount} held, 1 holder listed" in lines[-1]
     assert "0 MiB held" not in lines[-1]
 
 
 def test_an_amount_that_nobody_tells_is_a_question_mark() -> None:
     fleet = told(hello(*roster(1)), sample(1, reading(None, process(7, None))))
     said = verdict_table(judge_fleet(fleet), ExitCode.UNKNOWN)
-    assert "? held by 1 holder" in said
+    assert "? held, 1 holder listed" in said
 
 
 def test_narration_steers_no_terminal(capsys: pytest.CaptureFixture[str]) -> None:

@@ -17,8 +17,9 @@ from gpudash.core.events import (
     LinkPaused,
     LinkStale,
 )
-from gpudash.core.fleet import HAPPENINGS, apply, counts, has_rebooted, new_fleet, problem_of, step
+from gpudash.core.fleet import HAPPENINGS, apply, counts, has_rebooted, new_fleet, step
 from gpudash.core.model import Fleet, GpuState, Host, Link, Problem
+from gpudash.core.problems import problem_of
 from tests.core.making import (
     GIB,
     HOST,

@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from gpudash.core.events import Ack
+from gpudash.core.names import printable
 from gpudash.core.wire import MAX_LINE_BYTES
 from gpudash.sources import shipping
 from tests.probe.running import Program
@@ -65,7 +66,7 @@ def test_a_process(hand: Program) -> None:
     assert answer.is_last
     assert (info.pid, info.uid) == (sitter.pid, os.getuid())
     assert info.user == pwd.getpwuid(os.getuid()).pw_name
-    assert info.argv == tuple(sitter.argv)
+    assert info.argv == tuple(printable(word) for word in sitter.argv)
     assert info.start_ticks == int(stat.rpartition(")")[2].split()[19])
     assert info.state in "SRD"
     assert info.age_s >= 0

@@ -138,7 +138,18 @@ def test_no_binding_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_what_goes_down_stdin() -> None:
     packed = shipping.with_options(b'{"a":1}', b'{"token":"t"}')
     assert int(packed[:8]) == len(packed) - 8
-    assert json.loads(zlib.decompress(packed[8:])) == {"a": 1, "options": {"token": "t"}}
+    program = zlib.decompress(
+        shipping.with_options(
+            b'{"a":1,"bootstrap":"def start(document): global seen; seen = document"}',
+            b'{"token":"t"}',
+        )[8:]
+    )
+    names: dict[str, object] = {}
+    exec(program, names)
+    bootstrap = names["b"]
+    assert isinstance(bootstrap, dict)
+    assert bootstrap["seen"]["a"] == 1
+    assert bootstrap["seen"]["options"] == {"token": "t"}
 
 
 def test_all_of_it_fits_into_an_empty_pipe() -> None:

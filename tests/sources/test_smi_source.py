@@ -122,7 +122,7 @@ async def test_death_of_the_driver_ends_the_stream(machine: Machine) -> None:
     with pytest.raises(SourceError) as caught:
         await viewer.until(lambda host: False)
     assert caught.value.problem.code == 9
-    assert caught.value.problem.is_no_driver
+    assert not caught.value.problem.is_no_driver
     await viewer.stream.close()
 
 

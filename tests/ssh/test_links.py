@@ -192,3 +192,14 @@ def test_check_and_stream_agree(gpudash: Command, gpu_a: Sshd, fake_driver: Fake
     lines = [json.loads(line) for line in done.out.splitlines()]
     samples = [line for line in lines if line["schema"] == "gpudash.sample/1"]
     assert [gpu["used_bytes"] for gpu in samples[-1]["gpus"]][3] == 5 << 20
+
+
+def test_a_count_does_not_wait_for_a_host_that_never_answers(
+    gpudash: Command, home: Home, gpu_a: Sshd
+) -> None:
+    home.name("closed", 1)
+    done = gpudash("stream", "gpu-a", "closed", "--count", "2", "--interval", "200ms")
+    assert done.code == 3
+    lines = [json.loads(line) for line in done.out.splitlines()]
+    samples = [line["host"] for line in lines if line["schema"] == "gpudash.sample/1"]
+    assert samples.count("gpu-a") >= 2

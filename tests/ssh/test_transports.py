@@ -13,6 +13,7 @@ from gpudash.core import remote
 from gpudash.core.model import Link
 from gpudash.core.ways import Way
 from gpudash.services.survey import survey
+from gpudash.sources.base import SourceError
 from gpudash.sources.hosts import Hosts
 from gpudash.sources.openssh import openssh_problem
 from gpudash.sources.ssh import resolve
@@ -147,6 +148,24 @@ async def test_a_command_without_python(
     assert host.link is Link.LIVE
     assert host.facts is not None
     assert host.facts.source == "nvidia-smi"
+
+
+async def test_sudo_starts_the_sampler_and_no_hand(
+    fake_driver: FakeDriver, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """A stand-in for sudo: it notes how it was called and goes on as the same user."""
+    sudo = tmp_path / "sudo"
+    sudo.write_text(f'#!/bin/sh\necho "$1 $2 $3" >> {tmp_path}/called\nshift\nexec "$@"\n')
+    sudo.chmod(0o755)
+    for name, value in fake_driver.env().items():
+        monkeypatch.setenv(name, value)
+    monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
+    hosts = Hosts([Way(name="pod", command=("sh",), has_sudo=True)])
+    (host,) = (await survey(hosts.sources, LIMIT_S)).hosts
+    assert host.link is Link.LIVE
+    with pytest.raises(SourceError, match="goes by sudo"):
+        await hosts.sources[0].open_hand()
+    assert (tmp_path / "called").read_text() == "-n python3 -ISBc\n"
 
 
 async def test_a_command_that_is_not_here() -> None:

@@ -6,8 +6,8 @@ from dataclasses import replace
 
 import pytest
 
-from gpudash.core.fleet import RELEASED
 from gpudash.core.model import Fleet, GpuState, Host, Link, Problem
+from gpudash.core.problems import RELEASED
 from gpudash.core.verify import judge_fleet
 from gpudash.ui.paint.banner import BADGE, banner_rows
 from gpudash.ui.paint.glyphs import ASCII, UNICODE

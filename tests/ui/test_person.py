@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from dataclasses import replace
 
 import pytest
 
@@ -10,6 +11,7 @@ from gpudash.core.hostkeys import OfferedKey, Trust
 from gpudash.core.model import Fleet, Host, Link, Problem
 from gpudash.services.door import Door
 from gpudash.sources.logins import Logins
+from gpudash.ui.screens import person
 from tests.ui import fleets
 from tests.ui.showing import Shown, showing
 
@@ -97,7 +99,10 @@ async def test_outside_text_is_only_text() -> None:
     [("y", True, True), ("o", True, False), ("n", False, False), ("escape", False, False)],
 )
 @pytest.mark.parametrize("gate", ["", "other,jump"])
-async def test_an_unknown_host_key(key: str, is_accepted: bool, is_saved: bool, gate: str) -> None:
+async def test_an_unknown_host_key(
+    key: str, is_accepted: bool, is_saved: bool, gate: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(person, "GUARD_S", 3600.0)
     logins = Logins()
     logins.offered["jump" if gate else "gpu-a"] = OFFERED
     async with showing(waiting(gate), door=Door(logins)) as shown:
@@ -105,8 +110,29 @@ async def test_an_unknown_host_key(key: str, is_accepted: bool, is_saved: bool, 
         for words in ("SHA256:3vT0k9Qw", "ssh-ed25519", "~/.ssh/known_hosts"):
             assert words in shown.text()
         assert shown.monitor.said == ["start"]
+        screen = shown.app.screen
+        assert isinstance(screen, person.HostKeyScreen)
+        # A key that was meant for what stood there before decides nothing.
+        await shown.press("y", "o")
+        assert shown.app.screen is screen
+        screen.arm()
         await shown.press(key)
         assert logins.is_accepted(OFFERED) is is_accepted
         assert (OFFERED in logins.saved) is is_saved
         assert ("reconnect gpu-a" in shown.monitor.said) is is_accepted
         assert "SHA256" not in shown.text()
+
+
+async def test_those_behind_one_gate_are_one_pane() -> None:
+    (first,) = waiting("jump").hosts
+    others = tuple(replace(first, name=f"node{number:02}") for number in range(59))
+    apart = replace(waiting().hosts[0], name="apart")
+    async with showing(Fleet(hosts=(first, *others, apart)), door=Door(Logins())) as shown:
+        panes = [row for row in shown.rows() if row.startswith("╭─ × ")]
+        assert [row.split()[2] for row in panes] == ["gpu-a", "apart"]
+        assert "and 59 others behind jump" in panes[0]
+        assert "61 hosts" in shown.text()
+        await shown.press("tab")
+        assert shown.scene.focus == "apart"
+        await shown.press("tab")
+        assert shown.scene.focus == "gpu-a"

@@ -41,7 +41,9 @@ def parse(words: list[str]) -> argparse.Namespace:
         "4 unknown, 6 needs a reset; the worst counts, in the order 3, 4, 6, 1, 0.",
     )
     parser.add_argument("hosts", nargs="*", metavar="HOST", help=arguments.HOST_HELP)
-    parser.add_argument("--gpu", metavar="0-3|UUID|BUS-ID,…", help="judge only these GPUs")
+    parser.add_argument(
+        "--gpu", action="append", metavar="0-3|UUID|BUS-ID,…", help="judge only these GPUs"
+    )
     parser.add_argument(
         "--expect",
         default="zero",
@@ -58,7 +60,9 @@ def parse(words: list[str]) -> argparse.Namespace:
             hint="For several: --format csv, or jsonl",
         )
     plan.expect = parse_expectation(plan.expect)
-    plan.scope = parse_scope(plan.gpu) if plan.gpu is not None else None
+    # Said twice it means both: the last one alone would leave out a GPU that was asked for.
+    plan.gpu = None if plan.gpu is None else ",".join(plan.gpu)
+    plan.scope = None if plan.gpu is None else parse_scope(plan.gpu)
     return plan
 
 

@@ -244,14 +244,16 @@ def _summary(verdict: FleetVerdict, code: ExitCode) -> str:
     held = [gpu for gpu in gpus if gpu.is_certainly_held]
     zero = sum(gpu.verdict is Verdict.ZERO for gpu in gpus)
     unknown = sum(gpu.verdict is Verdict.UNKNOWN for gpu in gpus)
+    if not gpus:
+        return f"{verdict.verdict.value}: nothing was read  (exit {int(code)})\n"
     facts = [f"{zero} of {plural(len(gpus), 'GPU')} at 0 MiB, one reading"]
     if held:
         total = format_known(*held_sum(gpu.gpu.reading for gpu in held))
         families = sum(len(_holding(host)) for host in verdict.hosts)
-        by = f"held by {plural(families, 'holder')}" if families else "held, no process is listed"
-        facts.append(f"{total} {by}")
-    if unknown or not gpus:
-        facts.append(f"{unknown} unknown" if gpus else "nothing read")
+        by = f", {plural(families, 'holder')} listed" if families else ""
+        facts.append(f"{total} held{by}")
+    if unknown:
+        facts.append(f"{unknown} unknown")
     return f"{verdict.verdict.value}: {'; '.join(facts)}  (exit {int(code)})\n"
 
 
@@ -272,5 +274,8 @@ def gpu_advice(verdict: GpuVerdict) -> str:
         GpuState.NO_PERMISSION: nvml.NO_PERMISSION,
     }
     code = codes.get(gpu.state)
+    action = gpu.reading.recovery_action if gpu.reading else None
+    if action in nvml.REBOOTS:
+        return f"{verdict.reason}. Reboot the machine."
     advice = nvml.meaning(code).advice.replace("-i N", f"-i {gpu.info.index}") if code else ""
     return f"{verdict.reason}. {advice}".strip()

@@ -6,6 +6,7 @@ import argparse
 import asyncio
 import contextlib
 import datetime
+import logging
 import signal
 
 from gpudash.cli import arguments, diagnostics, output
@@ -50,6 +51,8 @@ async def _stream(ways: tuple[Way, ...], plan: argparse.Namespace) -> int:
     monitor = FleetMonitor(
         hosts.sources, SystemClock(), interval_s=plan.interval_s, listener=writer.take
     )
+    # Warnings are told as lines of the link; without a handler Python would print them bare.
+    logging.getLogger("gpudash").addHandler(logging.NullHandler())
     loop = asyncio.get_running_loop()
     for number in (signal.SIGINT, signal.SIGTERM):
         with contextlib.suppress(NotImplementedError):
@@ -94,11 +97,16 @@ class _Writer:
             self.end(error.exit_code)
 
     def _counted(self, name: str) -> None:
-        if self._count is None:
-            return
-        self._left[name] = self._left.get(name, self._count) - 1
-        if len(self._left) == self._hosts and all(left <= 0 for left in self._left.values()):
-            self.end(ExitCode.OK)
+        self._failed.pop(name, None)
+        if self._count is not None:
+            self._left[name] = self._left.get(name, self._count) - 1
+            self._end_if_done()
+
+    def _end_if_done(self) -> None:
+        """End where every host gave its samples, or never gave one; no host waits for another."""
+        done = sum(left <= 0 for left in self._left.values())
+        if done + len(self._failed) == self._hosts:
+            self.end(worst((ExitCode.OK, *self._failed.values())))
 
     def _link(self, host: Host) -> None:
         if host.link in (Link.CONNECTING, Link.PAUSED):
@@ -121,8 +129,7 @@ class _Writer:
         if host.samples == 0 and host.link in (Link.DOWN, Link.LIVE):
             # A host that never gave a reading: when that is all of them, there is no stream.
             self._failed[host.name] = problem.exit_code
-            if len(self._failed) == self._hosts:
-                self.end(worst(self._failed.values()))
+            self._end_if_done()
 
 
 def _utc_now() -> str:

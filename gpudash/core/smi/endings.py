@@ -14,6 +14,7 @@ from gpudash.core import nvml
 from gpudash.core.errors import ExitCode
 from gpudash.core.model import Problem
 from gpudash.core.names import clean_text
+from gpudash.core.problems import driver_problem
 from gpudash.core.smi.cells import UNKNOWN_ERROR, code_of_text
 
 SOUND_EXITS = frozenset({0, 14})
@@ -59,26 +60,8 @@ def problem_of_line(line: str) -> Problem | None:
     return None
 
 
-_TITLES = {
-    nvml.DRIVER_NOT_LOADED: "driver not loaded",
-    nvml.LIBRARY_NOT_FOUND: "no NVIDIA driver",
-    nvml.VERSION_MISMATCH: "driver was upgraded",
-    nvml.OPERATING_SYSTEM: "access blocked",
-    nvml.NO_PERMISSION: "not allowed",
-    nvml.GPU_IS_LOST: "GPU lost",
-}
-
-
 def _nvml_problem(code: int, detail: str) -> Problem:
-    known = nvml.meaning(code)
-    return Problem(
-        title=_TITLES.get(code, "driver fault"),
-        sentence=f"{known.words[0].upper()}{known.words[1:]}.",
-        advice=known.advice,
-        detail=_detail(detail),
-        code=code,
-        is_no_driver=code in (nvml.LIBRARY_NOT_FOUND, nvml.DRIVER_NOT_LOADED),
-    )
+    return driver_problem(code, _detail(detail))
 
 
 def _problem(

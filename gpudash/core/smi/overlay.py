@@ -13,6 +13,7 @@ from gpudash.core.smi.cells import UNKNOWN_ERROR
 from gpudash.core.smi.processes import ProcessList
 from gpudash.core.smi.ticks import Tick
 
+_OLD_HEALTH = "its health was not read for a while"
 STALE_AFTER_S = 20.0
 """So long a slower answer counts; each is asked for at least every ten seconds."""
 
@@ -90,8 +91,11 @@ class Overlay:
 
     def _with_rest(self, reading: GpuReading, uuid: str, now_s: float) -> GpuReading:
         action, asked_s = self._recovery.get(uuid, (None, 0.0))
-        if action is not None and now_s - asked_s <= STALE_AFTER_S:
-            reading = replace(reading, recovery_action=action)
+        if action is not None:
+            # An old answer is kept, for a needed reset does not go away by itself, and doubted.
+            is_old = now_s - asked_s > STALE_AFTER_S
+            doubt = reading.doubt or (_OLD_HEALTH if is_old else "")
+            reading = replace(reading, recovery_action=action, doubt=doubt)
         slices, read_s = self._slices.get(uuid, ((), 0.0))
         if slices and now_s - read_s <= STALE_AFTER_S and reading.used_bytes != 0:
             reading = replace(reading, mig=slices)

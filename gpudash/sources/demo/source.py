@@ -15,8 +15,8 @@ from dataclasses import dataclass
 
 from gpudash.core.errors import ExitCode
 from gpudash.core.events import Event, Fault, ProbeEvent
-from gpudash.core.fleet import problem_of
 from gpudash.core.model import Problem
+from gpudash.core.problems import problem_of
 from gpudash.core.wire import LineDecoder, encode_command, ending
 from gpudash.sources.base import HostSource, SourceError, Stream
 from gpudash.sources.demo.machine import Machine

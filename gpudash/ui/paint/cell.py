@@ -166,8 +166,11 @@ class CellPane:
         """Name the first GPU that something is wrong with, count the others, then who is there."""
         judged = view.verdict
         if judged.reason:
-            return ((judged.reason, "unknown"),)
-        first, *others = [one for one in judged.gpus if is_troubled(one)]
+            return ((outside(judged.reason), "unknown"),)
+        troubled = [one for one in judged.gpus if is_troubled(one)]
+        if not troubled:
+            return _families(view, room)
+        first, *others = troubled
         wrong = trouble_of(first.gpu, self._glyphs)
         index = f"GPU {first.gpu.info.index}"
         row: Row = ((f"{index} not proven zero: {first.reason}", "unknown"),)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from gpudash.core.families import Holder
+from gpudash.core.gates import gate_of, standing, waiting
 from gpudash.core.model import Fleet, Link
 from gpudash.core.verify import FleetVerdict
 from gpudash.ui.paint.banner import banner_rows
@@ -51,9 +52,11 @@ class FrameView(NamedTuple):
 def host_views(
     view: FrameView, judged: FleetVerdict, found: tuple[Holder, ...], density: Density
 ) -> tuple[HostView, ...]:
-    """Return one view for each host."""
+    """Return one view for each host that is shown."""
     past = view.utilisation_of or {}
-    hosts = view.fleet.hosts
+    hosts = standing(view.fleet)
+    waits = waiting(view.fleet)
+    verdicts = {verdict.host.name: verdict for verdict in judged.hosts}
     by_host: dict[str, list[Holder]] = {}
     for one in found:
         by_host.setdefault(one.key[0], []).append(one)
@@ -69,10 +72,11 @@ def host_views(
             has_focus=host.name == view.focus,
             cursor=view.cursor if host.name == view.focus else None,
             is_first=number == 0,
-            is_alone=len(hosts) == 1,
-            judged=verdict,
+            is_alone=len(view.fleet.hosts) == 1,
+            judged=verdicts[host.name],
+            behind=max(0, waits.get(gate_of(host), 0) - 1),
         )
-        for number, (host, verdict) in enumerate(zip(hosts, judged.hosts, strict=True))
+        for number, host in enumerate(hosts)
     )
 
 
@@ -117,7 +121,7 @@ def compose(view: FrameView, width: int, height: int, ledger: Ledger | None = No
     judged = ledger.judge(fleet)
     count = ledger.tally(fleet)
     is_welcome = is_nothing_to_watch(fleet)
-    hosts = () if is_welcome else fleet.hosts
+    hosts = () if is_welcome else standing(fleet)
     wanted = holders_height(table) if hosts else 0
     layout = plan(width, height, hosts, holders_wanted=wanted, density=view.density)
     head = header_view(view)

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections import Counter
 
+from gpudash.core.gates import gate_of
 from gpudash.core.model import GpuState, Host, Link
 from gpudash.core.readings import held_sum
-from gpudash.core.units import format_duration, format_known
+from gpudash.core.units import format_duration, format_known, plural
 from gpudash.core.verify import HostVerdict, Verdict
 from gpudash.ui.paint import box
 from gpudash.ui.paint.box import Piece
@@ -91,6 +92,9 @@ def title_pieces(view: HostView) -> tuple[Piece, ...]:
             pieces.append(Piece(((f"driver {outside(driver, 16)}", "text-muted"),), 4))
     if wrong:
         pieces.append(Piece(((wrong, f"{tone} b" if tone == "leftover" else tone),), 2))
+    if view.behind:
+        words = f"and {plural(view.behind, 'other')} behind {outside(gate_of(host), 40)}"
+        pieces.append(Piece(((words, tone),), 1))
     if has_old_values(host) and host.received_s is not None and host.link is not Link.PAUSED:
         pieces.append(Piece((("values below are old", "text-muted"),), 4))
     pieces += link_pieces(host)
@@ -167,6 +171,8 @@ def _age_words(view: HostView) -> tuple[str, str] | None:
     match host.link:
         case Link.CONNECTING:
             return f"connecting{again}, {format_duration(stood_s, tenths=True)}", "text-muted"
+        case Link.DOWN if host.problem is not None and host.problem.needs_person:
+            return "not retried by itself", "text-muted"
         case Link.DOWN if host.gpus and host.received_s is not None:
             return f"last seen {_seen(view)}", "leftover"
         case Link.DOWN:

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from gpudash.core.fleet import RELEASED
 from gpudash.core.model import Link
+from gpudash.core.problems import RELEASED
 from gpudash.core.units import format_duration, format_known, known_sum, plural
 from gpudash.core.verify import FleetVerdict, Verdict
 from gpudash.ui.paint.facts import (

@@ -21,6 +21,9 @@ def sentences(host: Host, width: int) -> tuple[Row, ...]:
         _indented(line, "text-strong b" if is_fault else "text-strong")
         for line in wrapped(outside(problem.sentence, _LIMIT), room)
     ]
+    if problem.needs_person and problem.detail.startswith("known "):
+        facts = "     ".join(outside(line, 80) for line in problem.detail.splitlines())
+        rows += [_indented(line, "text") for line in wrapped(facts, room)]
     rows += [
         _indented(line, "text-muted") for line in wrapped(outside(problem.advice, _LIMIT), room)
     ]

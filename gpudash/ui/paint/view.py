@@ -57,6 +57,8 @@ class HostView(NamedTuple):
     """The first pane carries the legend."""
     is_alone: bool = True
     """No other host is on the screen: the banner already says the sums."""
+    behind: int = 0
+    """Other hosts that wait for a person at the same jump host and are not shown."""
     judged: HostVerdict | None = None
     """Of this host as it is; None where nobody judged it yet."""
 

@@ -13,6 +13,8 @@ from textual.widgets import Input, Static
 from gpudash.core.hostkeys import OfferedKey
 from gpudash.core.names import clean_text
 
+GUARD_S = 0.4
+"""A key pressed before the dialog could be read decides nothing."""
 SAVE = "save"
 ONCE = "once"
 
@@ -72,6 +74,7 @@ class HostKeyScreen(ModalScreen[str | None]):
         super().__init__()
         self._host = clean_text(host, 80)
         self._offered = offered
+        self._is_armed = False
 
     def compose(self) -> ComposeResult:
         """Mount the fingerprint and what can be decided."""
@@ -92,6 +95,15 @@ class HostKeyScreen(ModalScreen[str | None]):
         page.border_subtitle = "y save · o once · esc refuses"
         yield page
 
+    def on_mount(self) -> None:
+        """Take no decision for a moment."""
+        self.set_timer(GUARD_S, self.arm)
+
+    def arm(self) -> None:
+        """Take decisions from now on."""
+        self._is_armed = True
+
     def action_decide(self, decision: str) -> None:
-        """Return what was decided."""
-        self.dismiss(decision or None)
+        """Return what was decided; refusing is possible at once."""
+        if self._is_armed or not decision:
+            self.dismiss(decision or None)
