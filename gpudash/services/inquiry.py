@@ -44,8 +44,8 @@ class Inquiry:
         self._asked_s = 0.0
         self._looked_s = 0.0
         self._living: frozenset[int] = frozenset()
-        self._late: frozenset[int] = frozenset()
-        """Gone since they were known: said when the driver lists them once more."""
+        self._late: Ack | None = None
+        """Who ended since they were known: said when the driver lists them once more."""
         self._last_id = 0
 
     def consider(self, host: Host) -> None:
@@ -54,8 +54,8 @@ class Inquiry:
         if not pids or not pids_are_local(host):
             return
         if self._late:
-            late, self._late = self._late, frozenset()
-            self._tell(Ack(id=self._last_id, is_ok=True, gone=late))
+            late, self._late = self._late, None
+            self._tell(late)
         now = self._clock.now()
         waited_s = now - self._asked_s
         is_new = not pids <= self._asked
@@ -104,14 +104,21 @@ class Inquiry:
 
     def _hear(self, answer: Ack) -> None:
         """Pass an answer on, but wait with who ended: the driver may just give memory back."""
-        late = answer.gone & self._living
-        self._late |= late
-        self._tell(replace(answer, gone=answer.gone - late) if late else answer)
+        gone = answer.gone & self._living
+        ended = tuple(
+            info for info in answer.processes if info.has_ended and info.pid in self._living
+        )
+        if gone or ended:
+            self._late = replace(answer, gone=gone, processes=ended)
+            rest = tuple(info for info in answer.processes if info not in ended)
+            answer = replace(answer, gone=answer.gone - gone, processes=rest)
+        self._tell(answer)
 
     async def close(self) -> None:
         """End the hand; what was asked is forgotten."""
         task, self._task = self._task, None
-        self._asked = self._living = self._late = frozenset()
+        self._asked = self._living = frozenset()
+        self._late = None
         if task is not None:
             task.cancel()
             await asyncio.gather(task, return_exceptions=True)
