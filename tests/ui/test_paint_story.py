@@ -214,3 +214,8 @@ def test_the_small_form() -> None:
 def test_keys_show_without_colour() -> None:
     _, second = banner_rows(story_of(fleets.three_hosts()), 120, ASCII)
     assert plain(second).endswith("[r] reconnect  [e] errors ")
+
+
+def test_a_word_that_is_new_in_this_look_stands_for_no_time() -> None:
+    before = Stand("ZERO", fleets.NOW - 60, is_first=True)
+    assert story_of(connecting("a"), stand=before).since == "for 0 s"

@@ -107,8 +107,11 @@ def tell(
 
 
 def _since(word: str, stand: Stand | None, now_s: float) -> str:
-    if stand is None or stand.word != word:
+    if stand is None:
         return "since start" if word == "UNKNOWN" else ""
+    if stand.word != word:
+        # This look is the first that says so; the next one knows for how long.
+        return f"for {format_duration(0)}" if word == "UNKNOWN" else ""
     if stand.is_first and word == "UNKNOWN":
         return "since start"
     stood = format_duration(now_s - stand.since_s)
