@@ -50,6 +50,13 @@ class Holder:
     known_at_s: float
     is_dead: bool
     """The driver lists it and the host does not know it any more."""
+    ended: int = 0
+    """How many of its listed processes are no more than an entry: their main thread ended."""
+
+    @property
+    def has_memory(self) -> bool:
+        """Tell whether it may hold any: who is listed with 0 bytes only has a handle open."""
+        return any(used is None or used > 0 for _, used in self.gpu_bytes)
 
     @property
     def known_bytes(self) -> tuple[int, bool]:
@@ -174,6 +181,7 @@ def _holder(
         started_ago_s=oldest.age_s if oldest else None,
         known_at_s=oldest.known_at_s if oldest else 0.0,
         is_dead=not known and pids[0] in host.gone_pids,
+        ended=sum(info.has_ended for info in known),
     )
 
 

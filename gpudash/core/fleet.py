@@ -25,7 +25,7 @@ from gpudash.core.events import (
 )
 from gpudash.core.families import listed_pids, relettered
 from gpudash.core.happenings import noticed
-from gpudash.core.model import Fleet, Gpu, GpuInfo, GpuState, Host, HostFacts, Link
+from gpudash.core.model import Fleet, Gpu, GpuInfo, GpuState, Host, HostFacts, Link, ProcessInfo
 from gpudash.core.readings import read_gpu
 from gpudash.core.units import plural
 
@@ -212,14 +212,22 @@ def _answered(host: Host, ack: Ack, at_s: float) -> Host:
     if not ack.processes and not ack.gone:
         return host
     listed = host.listed
-    told = {info.pid: replace(info, known_at_s=at_s) for info in ack.processes}
     known = {info.pid: info for info in host.processes if info.pid in listed}
+    told = {info.pid: _named(info, known.get(info.pid), at_s) for info in ack.processes}
     known.update({pid: info for pid, info in told.items() if pid in listed})
     for pid in ack.gone:
         known.pop(pid, None)
     processes = tuple(info for _, info in sorted(known.items()))
     gone = ((host.gone_pids - told.keys()) | ack.gone) & listed
     return replace(host, processes=processes, gone_pids=gone)
+
+
+def _named(info: ProcessInfo, before: ProcessInfo | None, at_s: float) -> ProcessInfo:
+    """Keep the words of a process that ended: the kernel has them no more."""
+    words = info.argv
+    if info.has_ended and before is not None and before.start_ticks == info.start_ticks:
+        words = words or before.argv
+    return replace(info, known_at_s=at_s, argv=words)
 
 
 def _faulted(host: Host, fault: Fault, at_s: float) -> Host:

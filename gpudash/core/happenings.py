@@ -118,7 +118,8 @@ def _family_news(
 
 
 def _departure(holder: Holder, host: str, at_s: float) -> Happening:
-    words = f"{holder.label.name} is gone, {_gpus(holder)} given back"
+    what = f", {_gpus(holder)} given back" if holder.has_memory else f" from {_gpus(holder)}"
+    words = f"{holder.label.name} is gone{what}"
     return Happening(at_s=at_s, host=host, words=words, owner=holder.owner)
 
 

@@ -164,6 +164,11 @@ class ProcessInfo:
     ancestors: tuple[Ancestor, ...] = ()
     """From the parent upwards, without pid 1."""
 
+    @property
+    def has_ended(self) -> bool:
+        """Tell whether its main thread ended and nobody took note: it is not called alive."""
+        return self.state == "Z"
+
     def age(self, now_s: float) -> float:
         """Return seconds since start at a time of the viewer's clock."""
         return self.age_s + max(0.0, now_s - self.known_at_s)

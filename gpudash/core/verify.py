@@ -120,8 +120,14 @@ def judge_gpu(gpu: Gpu) -> GpuVerdict:
         exit_code=ExitCode.OK,
         is_certainly_held=False,
         reason="",
-        note="utilisation reads 100 % with nothing held" if reading.utilisation_pct == 100 else "",
+        note=_note(reading),
     )
+
+
+def _note(reading: GpuReading) -> str:
+    if reading.utilisation_pct == 100:
+        return "utilisation reads 100 % with nothing held"
+    return "a process is listed, with no memory" if _is_anybody_listed(reading) else ""
 
 
 def _open(gpu: Gpu, why: str) -> GpuVerdict:

@@ -39,6 +39,19 @@ def process(pid, max_argv=MAX_ARGV):
     }
 
 
+def identity(pid):
+    """Return when a pid's process started and its notable state; None when it can't be read."""
+    fields = (read_file("/proc/%d/stat" % pid) or b"").rpartition(b")")[2].split()
+    if len(fields) < 20:
+        return None
+    return int(fields[19]), _notable(_text(fields[0]))
+
+
+def _notable(state):
+    """Keep a state that means something; who works changes between the others all the time."""
+    return state if state in ("Z", "T", "t") else ""
+
+
 def _uid(status):
     """Return the real uid; the owner of /proc/PID is root for a process that can't be dumped."""
     for line in status.splitlines():
@@ -98,16 +111,32 @@ def _is_pid(value):
     return bool(type(value) is int and 0 < value <= PID_MAX)
 
 
+def _told(command):
+    """Return the identities that the asker knows already, by pid."""
+    told = {}
+    known = command.get("known")
+    for row in known if isinstance(known, list) else ():
+        if isinstance(row, list) and len(row) == 3 and _is_pid(row[0]):
+            told[row[0]] = (row[1], _notable(row[2]))
+    return told
+
+
 def answer_process(command, wire):
-    """Answer about the pids of a command, in lines that fit the wire."""
+    """Answer about the pids of a command, in lines that fit the wire.
+
+    `known` lists [pid, start, state]: nothing is said of those that are still so.
+    """
     pids = command.get("pids")
     if not isinstance(pids, list) or not all(_is_pid(pid) for pid in pids):
         wire.ack(command, "pids must be a list of numbers")
         return
+    told = _told(command)
     rows = []
     gone = []
     size = 0
     for pid in pids:
+        if pid in told and identity(pid) == told[pid]:
+            continue
         row = process(pid)
         if row is None:
             if is_gone(pid):

@@ -1,7 +1,9 @@
 """Finds out who holds a host's memory: asks its hand about the pids that the driver lists.
 
-A pid is asked about once when it is new, again soon while it has no answer, and again after some
-time, for the same number may be another process by then. The hand starts at the first need.
+A pid is asked about once when it is new, again soon while it has no answer, and in full again
+after some time. In between the hand looks every two seconds whether those that are known still
+live: it reads one file for each and says nothing where nothing changed. It starts at the first
+need.
 """
 
 from __future__ import annotations
@@ -9,6 +11,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Callable
+from dataclasses import replace
 
 from gpudash.core.events import Ack
 from gpudash.core.families import listed_pids, pids_are_local
@@ -20,6 +23,11 @@ log = logging.getLogger(__name__)
 
 REFRESH_S = 20.0
 RETRY_S = 2.0
+LOOK_S = 1.5
+"""Less than two ticks of a second: at every second tick it has passed."""
+
+_Known = tuple[tuple[int, int, str], ...]
+"""Pid, start and state of each."""
 
 
 class Inquiry:
@@ -34,6 +42,10 @@ class Inquiry:
         self._task: asyncio.Task[None] | None = None
         self._asked: frozenset[int] = frozenset()
         self._asked_s = 0.0
+        self._looked_s = 0.0
+        self._living: frozenset[int] = frozenset()
+        self._late: Ack | None = None
+        """Who ended since they were known: said when the driver lists them once more."""
         self._last_id = 0
 
     def consider(self, host: Host) -> None:
@@ -41,22 +53,34 @@ class Inquiry:
         pids = listed_pids(host)
         if not pids or not pids_are_local(host):
             return
+        if self._late:
+            late, self._late = self._late, None
+            self._tell(late)
         now = self._clock.now()
         waited_s = now - self._asked_s
         is_new = not pids <= self._asked
         is_open = bool(_unanswered(host, pids)) and waited_s > RETRY_S
         if not (is_new or is_open or waited_s > REFRESH_S):
+            known = _alive(host, pids)
+            if known and now - self._looked_s > LOOK_S:
+                self._looked_s = now
+                self._ask(known)
             return
-        self._asked, self._asked_s = pids, now
+        self._asked, self._asked_s, self._looked_s = pids, now, now
         if self._task is None or self._task.done():
             self._task = asyncio.create_task(self._keep_hand(), name=f"hand {self._source.name}")
         else:
             self._ask()
 
-    def _ask(self) -> None:
-        if self._hand is not None:
-            self._last_id += 1
-            self._hand.send(self._last_id, "process", {"pids": sorted(self._asked)})
+    def _ask(self, known: _Known | None = None) -> None:
+        if self._hand is None:
+            return
+        arguments: dict[str, object] = {"pids": sorted(self._asked)}
+        if known is not None:
+            arguments = {"pids": [row[0] for row in known], "known": known}
+            self._living = frozenset(row[0] for row in known)
+        self._last_id += 1
+        self._hand.send(self._last_id, "process", arguments)
 
     async def _keep_hand(self) -> None:
         """Keep one hand and pass on its answers; it is started again at the next need."""
@@ -67,7 +91,7 @@ class Inquiry:
             while True:
                 for event in await hand.read():
                     if isinstance(event, Ack):
-                        self._tell(event)
+                        self._hear(event)
         except SourceError as error:
             detail = error.problem.detail
             log.warning("[%s] the hand ended: %s %s", self._source.name, error, detail)
@@ -78,13 +102,31 @@ class Inquiry:
             if hand is not None:
                 await hand.close()
 
+    def _hear(self, answer: Ack) -> None:
+        """Pass an answer on, but wait with who ended: the driver may just give memory back."""
+        gone = answer.gone & self._living
+        ended = tuple(
+            info for info in answer.processes if info.has_ended and info.pid in self._living
+        )
+        if gone or ended:
+            self._late = replace(answer, gone=gone, processes=ended)
+            rest = tuple(info for info in answer.processes if info not in ended)
+            answer = replace(answer, gone=answer.gone - gone, processes=rest)
+        self._tell(answer)
+
     async def close(self) -> None:
         """End the hand; what was asked is forgotten."""
         task, self._task = self._task, None
-        self._asked = frozenset()
+        self._asked = self._living = frozenset()
+        self._late = None
         if task is not None:
             task.cancel()
             await asyncio.gather(task, return_exceptions=True)
+
+
+def _alive(host: Host, pids: frozenset[int]) -> _Known:
+    infos = (info for info in host.processes if info.pid in pids)
+    return tuple((info.pid, info.start_ticks, info.state) for info in infos)
 
 
 def _unanswered(host: Host, pids: frozenset[int]) -> frozenset[int]:

@@ -15,6 +15,7 @@ from textual import events
 from textual.app import App
 from textual.binding import Binding, BindingType
 from textual.driver import Driver
+from textual.screen import Screen
 
 from gpudash.core.model import Host
 from gpudash.services.clock import Clock
@@ -50,7 +51,8 @@ class GpudashApp(App[None]):
     ENABLE_COMMAND_PALETTE = False
     BINDINGS: ClassVar[list[BindingType]] = [
         # On every screen and before any widget: nothing may keep the user here.
-        Binding("ctrl+c", "quit", "quit", show=False, priority=True)
+        Binding("ctrl+c", "quit", "quit", show=False, priority=True),
+        Binding("escape", "leave_demo", "back", show=False),
     ]
 
     def __init__(
@@ -74,6 +76,7 @@ class GpudashApp(App[None]):
         self._scene = scene
         self._themes = tuple(themes)
         self._make_demo = demo
+        self._before_demo: FleetMonitor | None = None
         self._door = door
         self._last_resort = last_resort
         self._seen = -1
@@ -183,10 +186,23 @@ class GpudashApp(App[None]):
     async def _open_demo(self) -> None:
         if self._make_demo is None:
             return
+        before = self._monitor
+        await self._watch(self._make_demo())
+        self._before_demo = before
+        self.notify("esc goes back", timeout=4, markup=False)
+
+    async def _watch(self, monitor: FleetMonitor) -> None:
         await self._monitor.stop()
-        self._monitor = self._make_demo()
-        self._monitor.start()
+        self._monitor = monitor
+        self._scene.stand = None
+        monitor.start()
         self.repaint()
+
+    def action_leave_demo(self) -> None:
+        """Go back to the first screen, where the demo was opened from it."""
+        before, self._before_demo = self._before_demo, None
+        if before is not None:
+            self.run_worker(self._watch(before), exclusive=True)
 
     def action_next_theme(self) -> None:
         """Show the next theme."""
@@ -248,12 +264,19 @@ class GpudashApp(App[None]):
 
     def action_errors(self) -> None:
         """Show everything that went wrong."""
-        self.push_screen(ErrorsScreen(self._monitor.fleet, self._clock))
+        if not self._shows(ErrorsScreen):
+            self.push_screen(ErrorsScreen(self._monitor.fleet, self._clock))
 
     def action_help(self) -> None:
         """Show all keys."""
+        if self._shows(HelpScreen):
+            return
         is_simulated = self._monitor.fleet.is_simulated
         self.push_screen(HelpScreen(self._ink, self._scene.glyphs, is_simulated=is_simulated))
+
+    def _shows(self, kind: type[Screen[None]]) -> bool:
+        """Tell whether a page is open: a key that is held comes again before it is on top."""
+        return any(isinstance(screen, kind) for screen in self.screen_stack)
 
     # -- the mouse ---------------------------------------------------------------------------
 

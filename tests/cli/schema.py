@@ -23,6 +23,7 @@ PROCESS: dict[str, Any] = {
     "owner": {"mine", "foreign", "unknown"},
     "root_pid": MAYBE_NUMBER,
     "is_gone": FLAG,
+    "state": MAYBE_TEXT,
 }
 MIG: dict[str, Any] = {
     "gpu_instance": NUMBER,

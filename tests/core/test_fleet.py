@@ -402,3 +402,13 @@ def test_an_unknown_host_is_an_error() -> None:
 def test_counts() -> None:
     assert counts(new_fleet((HOST,), 0.0)) == "1 host, 0 GPUs"
     assert counts(told(hello(*roster(8)))) == "1 host, 8 GPUs"
+
+
+def test_who_ended_keeps_the_words_it_had() -> None:
+    living = info(7)
+    end = info(7, argv=(), state="Z")
+    start = (hello(*roster(1)), sample(1, reading(5, process(7))), ack(living))
+    (ended,) = host_of(told(*start, ack(end))).processes
+    assert (ended.state, ended.argv) == ("Z", living.argv)
+    (other,) = host_of(told(*start, ack(info(7, argv=(), state="Z", start_ticks=1)))).processes
+    assert other.argv == ()

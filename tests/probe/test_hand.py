@@ -49,10 +49,10 @@ def hand() -> Iterator[Program]:
         yield program
 
 
-def answers(hand: Program, *pids: object) -> list[Ack]:
+def answers(hand: Program, *pids: object, **more: object) -> list[Ack]:
     """Ask about pids and return all lines of the answer, decoded."""
     start = len(hand.events)
-    hand.send(1, "process", pids=list(pids))
+    hand.send(1, "process", pids=list(pids), **more)
     hand.until(lambda line: line["t"] == "ack" and not line.get("more"))
     return [event for event in hand.events[start:] if isinstance(event, Ack)]
 
@@ -93,6 +93,19 @@ def test_a_zombie_has_no_words(hand: Program) -> None:
         dead.wait()
     (info,) = answer.processes
     assert (info.state, info.argv) == ("Z", ())
+
+
+def test_nothing_is_said_of_who_is_still_what_it_was(hand: Program) -> None:
+    with Sitter() as sitter:
+        (answer,) = answers(hand, sitter.pid)
+        known = [[sitter.pid, answer.processes[0].start_ticks, "S"]]
+        (same,) = answers(hand, sitter.pid, known=known)
+        assert (same.processes, same.gone) == ((), frozenset())
+        known[0][1] += 1
+        (other,) = answers(hand, sitter.pid, known=known)
+        assert [info.pid for info in other.processes] == [sitter.pid]
+    (gone,) = answers(hand, sitter.pid, known=known)
+    assert gone.gone == {sitter.pid}
 
 
 def test_words_that_are_no_text_still_come(hand: Program) -> None:

@@ -339,6 +339,34 @@ def test_known_pids_are_asked_about_again_after_some_time() -> None:
     virtual(test())
 
 
+def test_a_holder_that_ended_is_known_dead_within_seconds() -> None:
+    async def test() -> None:
+        source = ScriptedSource(begun(*ticks(2, 60, 7)))
+        async with Watched(source) as monitor:
+            await asyncio.sleep(5.5)
+            source.ended.add(7)
+            await asyncio.sleep(4)
+            assert host(monitor).gone_pids == {7}
+            assert host(monitor).processes == ()
+
+    virtual(test())
+
+
+def test_who_gives_memory_back_is_never_called_dead() -> None:
+    async def test() -> None:
+        dead: list[int] = []
+        source = ScriptedSource(begun(*ticks(2, 6, 7), *ticks(7, 20)))
+        listened = Watched(source, listener=lambda _, before, after: dead.extend(after.gone_pids))
+        async with listened:
+            # The hand looks at 5 s, the tick of 6 s lists it no more.
+            await asyncio.sleep(4.5)
+            source.ended.add(7)
+            await asyncio.sleep(10)
+            assert dead == []
+
+    virtual(test())
+
+
 def test_a_pid_without_answer_is_asked_about_again_soon() -> None:
     async def test() -> None:
         source = ScriptedSource(begun(*ticks(2, 60, 7)))

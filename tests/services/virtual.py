@@ -91,10 +91,13 @@ class ScriptedStream:
 
 
 class ScriptedHand(ScriptedStream):
-    """Knows every pid but those that it was told to be silent about."""
+    """Knows every pid but those that it was told to be silent about, or that ended."""
 
-    def __init__(self, silent: frozenset[int], questions: list[tuple[float, list[int]]]) -> None:
+    def __init__(
+        self, silent: frozenset[int], ended: set[int], questions: list[tuple[float, list[int]]]
+    ) -> None:
         super().__init__(())
+        self._ended = ended
         self._silent = silent
         self._questions = questions
         self._answers: asyncio.Queue[Event | SourceError] = asyncio.Queue()
@@ -103,9 +106,13 @@ class ScriptedHand(ScriptedStream):
         pids = arguments["pids"]
         assert do == "process"
         assert isinstance(pids, list)
+        ended = frozenset(pids) & self._ended
+        if "known" in arguments:
+            self._answers.put_nowait(Ack(id=command_id, is_ok=True, gone=ended))
+            return
         self._questions.append((asyncio.get_running_loop().time(), pids))
-        known = tuple(info(pid) for pid in pids if pid not in self._silent)
-        self._answers.put_nowait(Ack(id=command_id, is_ok=True, processes=known))
+        known = tuple(info(pid) for pid in pids if pid not in self._silent | ended)
+        self._answers.put_nowait(Ack(id=command_id, is_ok=True, processes=known, gone=ended))
 
     def die(self) -> None:
         self._answers.put_nowait(down())
@@ -124,6 +131,7 @@ class ScriptedSource:
         self.name = name
         self.is_simulated = False
         self.silent: frozenset[int] = frozenset()
+        self.ended: set[int] = set()
         self._scripts = list(scripts)
         self.opened_s: list[float] = []
         self.streams: list[ScriptedStream] = []
@@ -139,7 +147,7 @@ class ScriptedSource:
         return self.streams[-1]
 
     async def open_hand(self) -> ScriptedHand:
-        self.hands.append(ScriptedHand(self.silent, self.questions))
+        self.hands.append(ScriptedHand(self.silent, self.ended, self.questions))
         return self.hands[-1]
 
     @property

@@ -7,6 +7,7 @@ from dataclasses import replace
 
 import pytest
 from textual import events
+from textual.screen import Screen
 from textual.widgets.text_area import Selection
 
 from gpudash.core.model import Fleet, GpuState, Link, Problem
@@ -269,6 +270,33 @@ async def test_hosts_out_of_sight_are_not_painted(monkeypatch: pytest.MonkeyPatc
         await shown.press("end")
         assert "node31" in painted
         assert "node15" not in painted
+
+
+@pytest.mark.parametrize(("key", "kind"), [("question_mark", HelpScreen), ("e", ErrorsScreen)])
+async def test_a_key_that_is_held_opens_one_page(key: str, kind: type[Screen[None]]) -> None:
+    async with showing(fleets.busy()) as shown:
+        for _ in range(5):
+            # As from a burst of keys: the page is not on top yet when the next one comes.
+            shown.app.action_help() if kind is HelpScreen else shown.app.action_errors()
+        await shown.pilot.pause()
+        assert [type(one) for one in shown.app.screen_stack] == [DashboardScreen, kind]
+        await shown.press("escape")
+        await shown.press(key)
+        assert isinstance(shown.app.screen, kind)
+
+
+async def test_escape_leaves_the_demo_that_the_first_screen_opened() -> None:
+    async with showing(no_driver(), 40, 10) as shown:
+        assert "d demo" in shown.text()
+        await shown.press("escape", "d")
+        await shown.app.workers.wait_for_complete()
+        await shown.pilot.pause()
+        assert "IN USE" in shown.text()
+        await shown.press("escape")
+        await shown.app.workers.wait_for_complete()
+        await shown.pilot.pause()
+        assert "nothing to watch yet" in shown.text()
+        assert shown.monitor.said == ["start", "stop", "start"]
 
 
 async def test_the_first_screen_opens_the_demo() -> None:

@@ -278,3 +278,13 @@ def test_layout_fills_the_screen() -> None:
         layout = plan(width, height, fleets.three_hosts().hosts, holders_wanted=11)
         total = layout.header + layout.banner + layout.hosts + layout.holders
         assert total + layout.events + layout.gap + layout.footer == height
+
+
+@pytest.mark.parametrize("width", [60, 100, 120])
+def test_rows_say_what_the_banner_says_of_who_holds_nothing_or_ended(width: int) -> None:
+    for used, state, words in ((0.0, "S", "no memory"), (4.0, "Z", "ended")):
+        infos = (fleets.process(77, "python u4.py", age=300, state=state),)
+        host = fleets.host("a", (fleets.gpu(0, used, (77, used)),), processes=infos)
+        rows = frame_rows(FrameView(fleet=fleets.lettered(host), now_s=fleets.NOW), width, 14)
+        (row,) = [plain(one) for one in rows if "u4.py" in plain(one) and "/95.6" in plain(one)]
+        assert f"u4.py {words}" in " ".join(row.split())

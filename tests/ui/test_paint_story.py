@@ -45,14 +45,32 @@ def dead() -> Fleet:
     return fleets.lettered(host)
 
 
+def ended() -> Fleet:
+    infos = (fleets.process(77, "python u4.py", age=300, state="Z"),)
+    return fleets.lettered(fleets.host("a", (fleets.gpu(0, 4.0, (77, 4.0)),), processes=infos))
+
+
+def listed() -> Fleet:
+    infos = (fleets.process(77, "python u4.py", age=300),)
+    return fleets.lettered(fleets.host("a", (fleets.gpu(0, 0.0, (77, 0.0)),), processes=infos))
+
+
 def connecting(*names: str) -> Fleet:
     return Fleet(hosts=tuple(Host(name=name) for name in names))
 
 
 BUSY = "577.1 of 764.8 GiB  on 8 of 8 GPUs"
+BAR = "4.0 of 95.6 GiB  on 1 of 1 GPU"
 CASES = {
     "in use": (fleets.busy(), "IN USE", "use", [BUSY, "3 holders, all alive"]),
     "zero": (fleets.idle(), "ZERO", "holding", ["8 of 8 GPUs at 0 MiB", "no holders"]),
+    "ended": (ended(), "NOT CLEAR", "bad", [BAR, "4.0 GiB held, main thread ended"]),
+    "listed with no memory": (
+        listed(),
+        "ZERO",
+        "holding",
+        ["1 of 1 GPU at 0 MiB", "1 process listed, no memory"],
+    ),
     "nothing": (Fleet(), "UNKNOWN", "unknown", ["nothing to watch yet"]),
     "connecting": (connecting("a"), "UNKNOWN", "unknown", ["connecting to a"]),
     "connecting three": (
@@ -196,3 +214,8 @@ def test_the_small_form() -> None:
 def test_keys_show_without_colour() -> None:
     _, second = banner_rows(story_of(fleets.three_hosts()), 120, ASCII)
     assert plain(second).endswith("[r] reconnect  [e] errors ")
+
+
+def test_a_word_that_is_new_in_this_look_stands_for_no_time() -> None:
+    before = Stand("ZERO", fleets.NOW - 60, is_first=True)
+    assert story_of(connecting("a"), stand=before).since == "for 0 s"

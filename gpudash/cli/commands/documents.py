@@ -143,6 +143,7 @@ def _process(process: GpuProcess, info: ProcessInfo | None, host: Host) -> dict[
         "owner": owner_of(host, info).value,
         "root_pid": family_key(host, process.pid)[1] if info else None,
         "is_gone": process.pid in host.gone_pids,
+        "state": info.state if info else None,
     }
 
 
@@ -234,6 +235,7 @@ def who_holds(host: Host, gpu: Gpu) -> str:
         label = process_label(info) if info else unknown_label(host, pid)
         name = f"{label.name} {label.detail}".strip()
         who = f"{name} (pid {pid}, {clean_text(info.user, 32)})" if info else name
+        who += ", main thread ended," if info and info.has_ended else ""
         amount = "" if used is None else f" {format_memory(used)}"
         said.append(f"{who}{amount}")
     return ", ".join(said) or "no process is listed"

@@ -186,6 +186,8 @@ class Hand(_Program):
             return self._ack(order, at_s, error="pids is not a list of whole numbers")
         known = self._machine.tasks(at_s)
         rows = [self._process(known[pid], at_s) for pid in pids if pid in known]
+        told = order.get("known") or ()
+        rows = [row for row in rows if [row["pid"], row["start"], row["state"]] not in told]
         gone = [pid for pid in pids if pid not in known]
         parts = [rows[start : start + ROWS_A_LINE] for start in range(0, len(rows), ROWS_A_LINE)]
         *first, last = parts or [[]]

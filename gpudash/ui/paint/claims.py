@@ -17,6 +17,7 @@ from gpudash.ui.paint.bars import Part
 from gpudash.ui.paint.spans import outside
 
 TEXT_OF = {Owner.MINE: "alive", Owner.FOREIGN: "foreign", Owner.UNKNOWN: "unknown"}
+NO_MEMORY = "no memory"
 BAR_OF = {Owner.MINE: "alive-bar", Owner.FOREIGN: "foreign-bar", Owner.UNKNOWN: "unknown-bar"}
 
 
@@ -38,6 +39,8 @@ class Claim(NamedTuple):
     is_family: bool
     """False: unexplained memory."""
     is_dead: bool
+    has_ended: bool = False
+    """One of its processes here is no more than an entry: the main thread ended."""
 
 
 class Book:
@@ -86,6 +89,11 @@ class Book:
         if holder is None or (not holder.letter and info is None):
             return _unasked(pids, used)
         name, detail = _words(holder, info)
+        has_ended = any(pid in self._info_of and self._info_of[pid].has_ended for pid in pids)
+        if has_ended:
+            detail = "main thread ended"
+        elif used == 0:
+            detail = NO_MEMORY
         return Claim(
             letter=holder.letter,
             text=TEXT_OF[holder.owner],
@@ -100,6 +108,7 @@ class Book:
             is_foreign=holder.owner is Owner.FOREIGN,
             is_family=True,
             is_dead=holder.is_dead,
+            has_ended=has_ended,
         )
 
 

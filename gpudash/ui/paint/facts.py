@@ -36,7 +36,10 @@ def short_amount(count: Tally) -> Row:
 
 def who_holds(count: Tally) -> Row:
     """Say how many holders, and whether all of them are known."""
-    number = len(count.holders)
+    number = sum(one.has_memory for one in count.holders)
+    bare = sum(len(one.pids) for one in count.holders if not one.has_memory)
+    if bare and not number:
+        return fact(f"{plural(bare, 'process', 'processes')} listed, no memory")
     if unasked := len(count.unasked):
         return fact(
             f"{plural(number, 'holder')}, asking who {'it is' if unasked == 1 else 'they are'}"
@@ -126,6 +129,8 @@ def unproven(count: Tally, *, is_wide: bool) -> tuple[Row, ...]:
         reasons.append("memory is unexplained")
     if count.dead:
         reasons.append("a dead pid keeps memory")
+    if count.ended:
+        reasons.append("a process that ended keeps memory")
     read = fact(f"{count.gpus_read} of {plural(count.gpus, 'GPU')} read", "text-muted")
     if is_wide:
         words = f"nothing can be proven zero while {' and '.join(reasons[:2])}"

@@ -123,6 +123,9 @@ def compose(view: FrameView, width: int, height: int, ledger: Ledger | None = No
     hosts = () if is_welcome else standing(fleet)
     wanted = holders_height(table) if hosts else 0
     layout = plan(width, height, hosts, holders_wanted=wanted, density=view.density)
+    if is_welcome and height > layout.banner + 1:
+        # Its keys are all that it offers.
+        layout = layout._replace(footer=1)
     head = header_view(view)
     story = tell(
         judged,

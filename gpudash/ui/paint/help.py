@@ -36,7 +36,7 @@ def word_entries(glyphs: Glyphs) -> tuple[Entry, ...]:
         (
             f"{glyphs.bad} NOT CLEAR",
             "leftover b",
-            "unexplained memory, a dead holder, a lost GPU, or one that needs a reset",
+            "unexplained memory, a holder that ended, a lost GPU, or one that needs a reset",
         ),
         ("? UNKNOWN", "unknown b", "a reading is missing: nothing can be proven zero"),
         (

@@ -138,7 +138,10 @@ def _holder(row: HolderRow, name_width: int, columns: HolderColumns, view: Holde
     spans += _since(row, columns, view)
     if columns.state:
         style = "unknown" if row.is_hatched or row.state.endswith(("stopped", "ended")) else plain
-        spans += (("  ", "text"), (left(row.state, columns.state), style))
+        # The word that counts is the last one; it is never cut.
+        is_long = row.state.endswith("ended") and len(row.state) > columns.state
+        state = "ended" if is_long else row.state
+        spans += (("  ", "text"), (left(state, columns.state), style))
     return spans
 
 
@@ -183,7 +186,7 @@ def _memory(row: HolderRow, width: int) -> Row:
     used = row.used_bytes
     if used is None:
         number, unit = "?", "    "
-    elif 0 < used < GIB:
+    elif used < GIB:
         number, unit = format_memory(used).rsplit(" ", 1)
         unit = f" {unit}"
     else:

@@ -9,7 +9,7 @@ from gpudash.core.happenings import HEAT_BITS
 from gpudash.core.model import Gpu, GpuReading, GpuState
 from gpudash.core.units import GIB, format_memory, gib
 from gpudash.core.verify import judge_gpu
-from gpudash.ui.paint.claims import Claim
+from gpudash.ui.paint.claims import NO_MEMORY, Claim
 from gpudash.ui.paint.glyphs import Glyphs
 from gpudash.ui.paint.spans import Row, left, right, row_width
 
@@ -159,6 +159,9 @@ def named(claim: Claim, room: int, *, is_old: bool) -> Row:
         name = "dead pid" if room < 20 else f"{claim.name} is dead"
         return letter, (name, "text-muted" if is_old else "unknown b")
     detail = claim.detail if room >= 34 else _short(claim.detail)
+    if claim.has_ended:
+        plain = plain if is_old else "unknown"
+        detail = "ended" if room < 34 else detail
     gap = "  " if room >= 34 else " "
     row: Row = (letter, (claim.name, plain))
     if detail:
@@ -171,8 +174,8 @@ def named(claim: Claim, room: int, *, is_old: bool) -> Row:
 def _short(detail: str) -> str:
     """Keep what tells ranks apart: the last word of `scheduler TP0`, else the first."""
     words = detail.split()
-    if not words:
-        return ""
+    if not words or detail == NO_MEMORY:
+        return detail
     return words[-1] if words[-1][-1:].isdigit() and ":" not in words[-1] else words[0]
 
 

@@ -75,7 +75,7 @@ def word_of(verdict: FleetVerdict, count: Tally) -> str:
     """Return the banner's word, by the one rule for many hosts (mockups spec §8)."""
     if count.hosts and all(host.link is Link.PAUSED for host in count.hosts):
         return "PAUSED"
-    if count.broken or count.unexplained or count.dead:
+    if count.broken or count.unexplained or count.dead or count.ended:
         return "NOT CLEAR"
     if verdict.verdict is Verdict.UNKNOWN:
         return "UNKNOWN"
@@ -107,8 +107,11 @@ def tell(
 
 
 def _since(word: str, stand: Stand | None, now_s: float) -> str:
-    if stand is None or stand.word != word:
+    if stand is None:
         return "since start" if word == "UNKNOWN" else ""
+    if stand.word != word:
+        # This look is the first that says so; the next one knows for how long.
+        return f"for {format_duration(0)}" if word == "UNKNOWN" else ""
     if stand.is_first and word == "UNKNOWN":
         return "since start"
     stood = format_duration(now_s - stand.since_s)
@@ -135,6 +138,9 @@ def _not_clear(count: Tally, since: str, now_s: float, *, is_wide: bool) -> Stor
         held = format_known(*known_sum(used for one in count.dead for _, used in one.gpu_bytes))
         pids = "a dead pid" if len(count.dead) == 1 else f"{len(count.dead)} dead pids"
         troubles.append(fact(f"{held} kept by {pids}", "unknown b"))
+    if count.ended:
+        held = format_known(*known_sum(used for one in count.ended for _, used in one.gpu_bytes))
+        troubles.append(fact(f"{held} held, main thread ended", "unknown b"))
     troubles += silences(count, now_s)
     troubles += gap_facts(count, several=several, is_wide=is_wide)
     first = amount(count, is_wide=is_wide) if count.used_bytes else zeros(count)

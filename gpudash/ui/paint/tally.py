@@ -68,6 +68,8 @@ class Tally(NamedTuple):
     unexplained: tuple[GpuMark, ...]
     """Memory that no listed process accounts for."""
     dead: tuple[Holder, ...]
+    ended: tuple[Holder, ...] = ()
+    """With memory, and processes whose main thread ended."""
 
     @property
     def unnamed(self) -> tuple[Holder, ...]:
@@ -161,6 +163,7 @@ def joined_sums(fleet: Fleet, found: tuple[Holder, ...], sums: tuple[HostSums, .
         unreadable=tuple(mark for one in sums for mark in one.unreadable),
         unexplained=tuple(mark for one in sums for mark in one.unexplained),
         dead=tuple(one for one in current if one.is_dead),
+        ended=tuple(one for one in current if one.ended and one.has_memory),
     )
 
 
