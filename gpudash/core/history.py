@@ -92,6 +92,13 @@ class Ring:
         values = [None if value == GAP else value for value in kept]
         return [None] * (start - first) + values + [None] * (now_s + 1 - stop)
 
+    def latest(self, now_s: int) -> int:
+        """Return the second up to which a chart is drawn: now, or just before where now waits.
+
+        Between two ticks the running second has no value yet; that is no gap.
+        """
+        return now_s - 1 if self._newest_s == now_s - 1 else now_s
+
     def columns(self, now_s: int, count: int, width_s: int = 1) -> tuple[int | None, ...]:
         """Return the maxima of the last `count` spans of `width_s` seconds, oldest first.
 

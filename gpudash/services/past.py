@@ -21,7 +21,7 @@ def utilisation_of(history: History, host: str, second: int) -> Utilisation:
         ring = history.ring(host, gpu, Series.UTILISATION)
         if ring is None:
             return (None,) * columns
-        return ring.columns(second, columns, each_s)
+        return ring.columns(ring.latest(second), columns, each_s)
 
     return answer
 
