@@ -6,7 +6,7 @@ import logging
 import os
 from logging.handlers import RotatingFileHandler
 
-from gpudash.config.folders import state_folder
+from gpudash.config.folders import is_ours, state_folder
 
 _LIMIT_BYTES = 1 << 20
 
@@ -22,10 +22,13 @@ def log_to_folder() -> None:
 
 def _handler() -> logging.Handler:
     folder = state_folder()
+    path = os.path.join(folder, "gpudash.log")
     try:
         os.makedirs(folder, mode=0o700, exist_ok=True)
+        if not is_ours(folder) or os.path.islink(path):
+            return logging.NullHandler()
         handler = RotatingFileHandler(
-            os.path.join(folder, "gpudash.log"),
+            path,
             maxBytes=_LIMIT_BYTES,
             backupCount=1,
             encoding="utf-8",

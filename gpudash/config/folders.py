@@ -6,6 +6,7 @@ Nothing is written on hosts.
 from __future__ import annotations
 
 import os
+import stat
 import sys
 
 TYPE_CHECKING = False  # as in sources/oneshot.py
@@ -51,3 +52,10 @@ def _asked(name: str) -> str:
     import platformdirs
 
     return str(getattr(platformdirs, name)("gpudash", appauthor=False))
+
+
+def is_ours(folder: str) -> bool:
+    """Tell whether a folder is this user's own and no link: under sudo HOME may be another's."""
+    status = os.lstat(folder)
+    is_folder = stat.S_ISDIR(status.st_mode)
+    return is_folder and (not hasattr(os, "geteuid") or status.st_uid == os.geteuid())

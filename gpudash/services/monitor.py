@@ -1,7 +1,7 @@
 """Watches hosts: one task per host keeps its sampler alive and reduces what it says.
 
-A host that fails costs its own pane: its task shows why, waits longer each time, and tries
-again. Nobody is repainted from here: a change is only marked, readers look when they like.
+A host that fails costs its own pane: its task shows why, waits longer each time, tries again.
+Nobody is repainted from here: a change is only marked, readers look when they like.
 """
 
 from __future__ import annotations
@@ -39,11 +39,9 @@ log = logging.getLogger(__name__)
 STALE_INTERVALS = 3
 LEAST_STALE_S = 1.5
 HELLO_PATIENCE_S = 30.0
-HUNG_PATIENCE_S = 30.0
-"""A sampler whose call has not returned for so long is abandoned and replaced."""
+HUNG_PATIENCE_S = 30.0  # a sampler whose call has not returned for so long is replaced
 GOOD_STREAM_S = 30.0
-RELEASE_S = 10.0
-"""A pause of so long releases the driver: an open handle blocks resets and upgrades."""
+RELEASE_S = 10.0  # of pause; an open handle blocks resets and upgrades
 
 
 @dataclass(slots=True)
@@ -125,7 +123,9 @@ class FleetMonitor:
         watch = self._watches[name]
         if watch.paused_s is None:
             watch.paused_s = self._clock.now()
-            self._apply(name, LinkPaused(is_released=watch.sampler is None))
+            self._apply(name, LinkPaused(is_released=False))
+            if watch.sampler is None:
+                watch.wake.set()  # One that is being opened is called off, then released is said.
 
     def resume(self, name: str) -> None:
         """Go on with a paused host: at once while its sampler still runs, else with a new one."""
@@ -247,7 +247,7 @@ class FleetMonitor:
                 reader = reader or asyncio.ensure_future(stream.read())
                 await asyncio.wait(
                     (reader, waker),
-                    timeout=self._patience(name),
+                    timeout=self._patience(name, watch),
                     return_when=asyncio.FIRST_COMPLETED,
                 )
                 self._heed_sleep()
@@ -275,12 +275,12 @@ class FleetMonitor:
     def _shall_release(self, watch: _Watch) -> bool:
         return watch.paused_s is not None and self._clock.now() - watch.paused_s >= RELEASE_S
 
-    def _patience(self, name: str) -> float:
+    def _patience(self, name: str, watch: _Watch) -> float:
+        if watch.paused_s is not None:
+            return max(0.0, watch.paused_s + RELEASE_S - self._clock.now())
         host = self.fleet.host(name)
-        if host.link is Link.CONNECTING:
-            return HELLO_PATIENCE_S
-        # While paused the stream goes on: its ticks are what wakes us to release the driver.
-        return max(LEAST_STALE_S, STALE_INTERVALS * host.interval_s)
+        is_new = host.link is Link.CONNECTING
+        return HELLO_PATIENCE_S if is_new else max(LEAST_STALE_S, STALE_INTERVALS * host.interval_s)
 
     def _take(self, name: str, watch: _Watch, event: Event) -> None:
         if watch.paused_s is not None and not isinstance(event, Fault):

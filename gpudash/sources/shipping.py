@@ -12,7 +12,7 @@ import sys
 import zlib
 from importlib.machinery import PathFinder
 
-from gpudash.config.folders import cache_folder
+from gpudash.config.folders import cache_folder, is_ours
 
 SAMPLER_MODULES = ("gpudash.probe.line", "gpudash.probe.nvml", "gpudash.probe.sampler")
 HAND_MODULES = ("gpudash.probe.line", "gpudash.probe.hand")
@@ -79,9 +79,13 @@ def source_of(module: str) -> str:
 
 def binding_path() -> str:
     """Return where nvidia-ml-py's pynvml.py is. Raises FileNotFoundError."""
-    spec = PathFinder.find_spec("pynvml", sys.path)
+    # `python -m` puts the current folder first; what lies there is nobody's installed package.
+    paths = [path for path in sys.path if path and path != os.getcwd()]
+    spec = PathFinder.find_spec("pynvml", paths)
     if spec is None or spec.origin is None:
         raise FileNotFoundError("pynvml.py (package nvidia-ml-py) is not installed")
+    if spec.submodule_search_locations is not None:
+        raise FileNotFoundError(f"another package named pynvml hides nvidia-ml-py: {spec.origin}")
     return spec.origin
 
 
@@ -181,7 +185,7 @@ def write_private(path: str, data: bytes) -> None:
     temporary = f"{path}.{os.getpid()}"
     try:
         os.makedirs(folder, mode=0o700, exist_ok=True)
-        if hasattr(os, "geteuid") and os.stat(folder).st_uid != os.geteuid():
+        if not is_ours(folder):
             return
         fd = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
         try:

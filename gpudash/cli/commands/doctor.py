@@ -6,6 +6,7 @@ import os
 import platform
 import shutil
 import sys
+from dataclasses import replace
 
 from gpudash import __version__
 from gpudash.cli import arguments, output
@@ -15,6 +16,7 @@ from gpudash.core.errors import ExitCode, ReadingError, worst
 from gpudash.core.families import INITIAL_PID_NAMESPACE
 from gpudash.core.fleet import apply, new_fleet
 from gpudash.sources import oneshot, shipping
+from gpudash.sources.smi_once import smi_events
 
 SCHEMA = "gpudash.doctor/1"
 
@@ -132,9 +134,18 @@ def _driver() -> list[Finding]:
         probe.end()
     host = fleet.hosts[0]
     found = [Finding(what="binding", state="ok", found=binding)]
-    if host.problem is not None:
-        return [*found, problem_finding(host)]
-    return [*found, *reading_findings(host)]
+    if host.problem is None:
+        return [*found, *reading_findings(host)]
+    failed = problem_finding(host)
+    events = smi_events()
+    if events is None:
+        return [*found, failed]
+    # As check does: what nvidia-smi reads counts, and what stood in NVML's way is still said.
+    fleet = new_fleet(("local",), 0.0)
+    for event in events:
+        fleet = apply(fleet, "local", event, 0.0)
+    by_smi = replace(failed, state="note", code=ExitCode.OK, found=f"NVML: {failed.found}")
+    return [*found, by_smi, *reading_findings(fleet.hosts[0])]
 
 
 def _print(findings: list[Finding], wanted: str) -> None:
