@@ -124,8 +124,13 @@ class FleetMonitor:
         if watch.paused_s is None:
             watch.paused_s = self._clock.now()
             self._apply(name, LinkPaused(is_released=False))
-            if watch.sampler is None:
-                watch.wake.set()  # One that is being opened is called off, then released is said.
+            wait_s = RELEASE_S if watch.sampler else 0.0  # One being opened is called off.
+            asyncio.get_running_loop().call_later(wait_s, self._release, watch, watch.paused_s)
+
+    @staticmethod
+    def _release(watch: _Watch, paused_s: float) -> None:
+        if watch.paused_s == paused_s:
+            watch.wake.set()
 
     def resume(self, name: str) -> None:
         """Go on with a paused host: at once while its sampler still runs, else with a new one."""
@@ -243,11 +248,11 @@ class FleetMonitor:
         waker = asyncio.ensure_future(watch.wake.wait())
         hung_since: float | None = None
         try:
-            while not watch.wake.is_set() and not self._shall_release(watch):
+            while not watch.wake.is_set():
                 reader = reader or asyncio.ensure_future(stream.read())
                 await asyncio.wait(
                     (reader, waker),
-                    timeout=self._patience(name, watch),
+                    timeout=self._patience(name),
                     return_when=asyncio.FIRST_COMPLETED,
                 )
                 self._heed_sleep()
@@ -258,26 +263,21 @@ class FleetMonitor:
                     events, reader = reader.result(), None
                     for event in events:
                         self._take(name, watch, event)
-                    hung_since = None
                 elif watch.paused_s is None:
                     if self.fleet.host(name).link is Link.CONNECTING:
                         raise SourceError(SILENT)
                     self._apply(name, LinkStale())
-                    hung_since = hung_since or self._clock.now()
-                    if self._clock.now() - hung_since > HUNG_PATIENCE_S:
-                        return
+                is_read = self.fleet.host(name).link not in (Link.STALE, Link.HUNG)
+                hung_since = None if is_read else hung_since or self._clock.now()
+                if hung_since is not None and self._clock.now() - hung_since > HUNG_PATIENCE_S:
+                    return
         finally:
             waker.cancel()
             if reader is not None:
                 reader.cancel()
                 await asyncio.gather(reader, return_exceptions=True)
 
-    def _shall_release(self, watch: _Watch) -> bool:
-        return watch.paused_s is not None and self._clock.now() - watch.paused_s >= RELEASE_S
-
-    def _patience(self, name: str, watch: _Watch) -> float:
-        if watch.paused_s is not None:
-            return max(0.0, watch.paused_s + RELEASE_S - self._clock.now())
+    def _patience(self, name: str) -> float:
         host = self.fleet.host(name)
         is_new = host.link is Link.CONNECTING
         return HELLO_PATIENCE_S if is_new else max(LEAST_STALE_S, STALE_INTERVALS * host.interval_s)

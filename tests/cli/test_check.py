@@ -345,3 +345,29 @@ def test_a_name_that_is_an_attack_stays_one_clean_line(
         done = gpudash_command(driver, "check", "--format", wanted)
         assert done.code == 0
         assert "\x07" not in done.out
+
+
+def test_a_scope_said_twice_means_both(gpudash_command: Runner, fake_driver: FakeDriver) -> None:
+    held = fake_driver.with_used(1, 5).write()
+    done = gpudash_command(held, "check", "--gpu", "1", "--gpu", "0", "--format", "json")
+    document = json.loads(done.out)
+    assert done.code == 1
+    assert [gpu["index"] for gpu in document["hosts"][0]["gpus"]] == [0, 1]
+    assert document["scope"] == "1,0"
+
+
+def test_what_nvidia_smi_reads_of_health_votes(
+    gpudash_command: Runner, fake_driver: FakeDriver
+) -> None:
+    """NVML can't be used and nvidia-smi can: a GPU that needs a reset is 6 here as well."""
+    sick = fake_driver.with_gpu(0, recovery=1).write()
+    env = sick.env(smi=True)
+    library = env["LD_LIBRARY_PATH"].split(os.pathsep)[0]
+    smi = Path(env["PATH"].split(os.pathsep)[0]) / "nvidia-smi"
+    smi.write_text(smi.read_text().replace("exec ", f"LD_LIBRARY_PATH={library} exec ", 1))
+    state = env["FAKE_NVML_STATE"]
+    words = ("check", "--format", "json")
+    done = gpudash_command(None, *words, PATH=env["PATH"], FAKE_NVML_STATE=state)
+    document = json.loads(done.out)
+    assert (document["hosts"][0]["source"], done.code) == ("nvidia-smi", 6)
+    assert document["clear"] != "yes"

@@ -12,6 +12,7 @@ import pytest
 from gpudash.core.events import Event, Fault, Garbled, Sample
 from gpudash.core.history import Series
 from gpudash.core.model import Host, Link
+from gpudash.core.problems import RELEASED
 from gpudash.core.verify import Verdict, judge_fleet
 from gpudash.services.monitor import FleetMonitor
 from tests.core.making import HOST, gpu_info, hello, process, reading, roster, sample
@@ -213,6 +214,34 @@ def test_garbage_makes_stale() -> None:
             assert host(monitor).link is Link.STALE
             await asyncio.sleep(1.0)
             assert host(monitor).link is Link.LIVE
+
+    virtual(test())
+
+
+def test_one_that_talks_nonsense_for_ever_is_replaced() -> None:
+    async def test() -> None:
+        noise = Garbled(reason="not an object", excerpt="x")
+        nonsense: list[Step] = [(1.0, noise)] * 60
+        source = ScriptedSource(begun(*nonsense), begun(*ticks(2, 60)))
+        async with Watched(source) as monitor:
+            await asyncio.sleep(50)
+            assert len(source.opened_s) == 2
+            assert host(monitor).link is Link.LIVE
+
+    virtual(test())
+
+
+def test_a_slow_pace_does_not_hold_up_a_pause() -> None:
+    async def test() -> None:
+        slow = replace(hello(*roster(1)), interval_s=60.0)
+        source = ScriptedSource([(0.0, slow), (0.1, sample(1, reading(0)))], begun())
+        async with Watched(source) as monitor:
+            await asyncio.sleep(1)
+            monitor.pause(HOST)
+            await asyncio.sleep(10.5)
+            problem = host(monitor).problem
+            assert problem is not None
+            assert problem.title == RELEASED
 
     virtual(test())
 
