@@ -9,7 +9,7 @@ from gpudash.sources.demo.machine import MIB, Instant, Machine
 from gpudash.sources.demo.scenario import Scenario
 from gpudash.sources.demo.scenes import machines
 
-PAST_S = 300
+PAST_S = 360
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
