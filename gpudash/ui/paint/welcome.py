@@ -11,7 +11,7 @@ from gpudash.ui.paint.spans import Row, finished, left, outside, wrapped
 
 COMMANDS = (
     ("gpudash gpu-a gpu-b", "watch two hosts, names as in ~/.ssh/config"),
-    ("gpudash node[01-32]", "watch many"),
+    ("gpudash 'node[01-32]'", "watch many"),
     ("gpudash @lab", "a group from the configuration"),
     ("gpudash demo", "try it without a GPU"),
     ("gpudash doctor gpu-a", "what works there and why not"),
