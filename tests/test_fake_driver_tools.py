@@ -86,6 +86,17 @@ def test_nvitop_agrees(
     }
 
 
+def test_nvitop_shows_mig_devices(fake_driver: FakeDriver) -> None:
+    instances = (
+        Instance(3, 0, "MIG-aaaa", used=12 * MIB),
+        Instance(4, 0, "MIG-bbbb", "2g.35gb", used=300 * MIB),
+    )
+    driver = fake_driver.with_gpu(0, mig=(1, 1), instances=instances).write()
+    text = output_of(driver, sys.executable, "-m", "nvitop", "-1")
+    rows = re.findall(r"(\dg\.\d+gb) .*?│ +(\S+) / \S+ │ BAR1", text)
+    assert rows == [("1g.18gb", "12.00MiB"), ("2g.35gb", "300.0MiB")]
+
+
 def nvitop_used(text: str) -> dict[int, int | None]:
     """Read the first cell of each GPU's first line and the memory in its second line."""
     used: dict[int, int | None] = {}

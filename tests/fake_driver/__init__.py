@@ -28,6 +28,7 @@ __all__ = [
     "Instance",
     "Process",
     "State",
+    "library_folder",
 ]
 
 _NVIDIA_SMI = Path(__file__).with_name("nvidia_smi.py")

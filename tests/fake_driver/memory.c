@@ -55,12 +55,16 @@ EXPORT nvmlDeviceGetMemoryInfo_v2(Device d, MemoryV2 *out) {
 }
 #endif
 
+/* A MIG device has a part of the GPU's BAR1; nvitop cannot print one that has none. */
 EXPORT nvmlDeviceGetBAR1MemoryInfo(Device d, Memory *out) {
-    ENTER(d);
-    rc = number(d->slot, "bar1", 0, "274877906944 1703936", &out->total);
-    if (!rc) rc = number(d->slot, "bar1", 1, "274877906944 1703936", &out->used);
-    out->free = rc ? 0 : out->total - out->used;
-    return leave(rc);
+    u64 total = 0, used = 0;
+    ENTER_ANY(d);
+    rc = number(d->slot, "bar1", 0, "274877906944 1703936", &total);
+    if (!rc) rc = number(d->slot, "bar1", 1, "274877906944 1703936", &used);
+    if (rc) return leave(rc);
+    if (d->instance >= 0) total /= 8, used = 0;
+    *out = (Memory){total, total - used, used};
+    return leave(OK);
 }
 
 /* ---- processes ---- */
