@@ -6,6 +6,7 @@ That is 30 % cheaper than asyncssh's streams.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 from collections.abc import Awaitable, Callable, Mapping
 
 import asyncssh
@@ -107,7 +108,8 @@ class SshStream:
     def send(self, command_id: int, do: str, arguments: Mapping[str, object]) -> None:
         """Send one command; a link that has gone away ignores it."""
         if not self._session.has_ended:
-            self._channel.write(encode_command(command_id, do, **arguments))
+            with contextlib.suppress(BrokenPipeError):
+                self._channel.write(encode_command(command_id, do, **arguments))
 
     async def close(self) -> None:
         """End the program by closing its stdin, and the connection where it was the last."""

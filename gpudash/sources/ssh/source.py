@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import json
 
 import asyncssh
@@ -112,7 +113,9 @@ class SshSource:
                 )
         except (asyncssh.Error, OSError, TimeoutError) as error:
             raise SourceError(problem_of(error, self._name, self._name)) from error
-        channel.write(shipping.with_options(document, line))
+        # A program that is not there has ended by now; the stream reads that and says why.
+        with contextlib.suppress(BrokenPipeError):
+            channel.write(shipping.with_options(document, line))
         return SshStream(channel, session, self._name, first, on_close)
 
     def _script(self) -> str:
