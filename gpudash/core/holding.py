@@ -20,7 +20,7 @@ class Identity:
     """Field 22 of /proc/PID/stat: clock ticks after boot."""
     uid: int
     exe: tuple[int, int] | None
-    """Device and inode of the executable; None where it can't be read (another user's, a zombie)."""
+    """Device and inode of the executable; None where it can't be read: another user's, a zombie."""
 
 
 class Device(Enum):
@@ -39,7 +39,7 @@ class Handle:
 
     device: Device
     gpu: str | None
-    """Bus id of the GPU, as in its GpuInfo; `index-N` for a stand-in device; None if not a GPU's."""
+    """Bus id of the GPU, as in its GpuInfo; `index-N` for a stand-in device; else None."""
     count: int = 1
     """Open descriptors; 0 for a device that is only mapped."""
     is_thread_only: bool = False
