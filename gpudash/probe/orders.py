@@ -32,7 +32,7 @@ POLL_S = 0.02  # without a descriptor
 AGAIN_S = 0.1
 MOST_REPEATS = 3
 STUCK_S = 2.0
-MOST_TARGETS = 4096
+MOST_TARGETS = 1000
 
 
 class BadOrder(Exception):
@@ -46,7 +46,7 @@ def check(order):
         if not isinstance(order["run"], str) or not order["run"] or len(targets) > MOST_TARGETS:
             raise BadOrder("no run, or too many targets")
         for pid, start, uid, exe in targets:
-            if type(pid) is not int or type(start) is not int or type(uid) is not int:
+            if [type(part) for part in (pid, start, uid)] != [int, int, int] or pid < 1:
                 raise BadOrder("a target is not an identity")
             if exe is not None and [type(part) for part in exe] != [int, int]:
                 raise BadOrder("an executable is not device and inode")
