@@ -88,8 +88,8 @@ class Kernel:
 
 
 EVENTS = st.one_of(
-    st.tuples(st.sampled_from(["die", "reuse", "exec", "setuid", "stop"]), st.integers(10, 15)),
-    st.tuples(st.just("fork"), st.integers(10, 15), st.integers(20, 25), st.booleans()),
+    st.tuples(st.sampled_from(["die", "reuse", "exec", "setuid", "stop"]), st.integers(10, 22)),
+    st.tuples(st.just("fork"), st.integers(10, 15), st.integers(20, 22), st.booleans()),
     st.tuples(st.just("wait"), st.sampled_from([0.0, 0.05, 0.3, 2.0])),
     st.tuples(st.sampled_from(["abort", "force"])),
 )
@@ -142,7 +142,7 @@ STEPS = st.lists(
 )
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=600, deadline=None)
 @given(
     has_pidfd=st.booleans(),
     steps=STEPS,
