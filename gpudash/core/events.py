@@ -9,6 +9,10 @@ from dataclasses import dataclass
 
 from gpudash.core.model import GpuInfo, GpuReading, HostFacts, Problem, ProcessInfo
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from gpudash.core.holding import Scan
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Hello:
@@ -77,7 +81,16 @@ class Garbled:
     """First characters of what came, printable."""
 
 
-ProbeEvent = Hello | Sample | Ack | Fault | Bye | Garbled
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Scanned:
+    """The whole result of one scan; the ack of its command follows."""
+
+    id: int
+    """Of the command."""
+    scan: Scan
+
+
+ProbeEvent = Hello | Sample | Ack | Scanned | Fault | Bye | Garbled
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -15,7 +15,18 @@ from importlib.machinery import PathFinder
 from gpudash.config.folders import cache_folder, is_ours
 
 SAMPLER_MODULES = ("gpudash.probe.line", "gpudash.probe.nvml", "gpudash.probe.sampler")
-HAND_MODULES = ("gpudash.probe.line", "gpudash.probe.hand")
+WHO_MODULES = ("gpudash.probe.processes",)
+"""What answers who a pid is; a one-shot sampler gets it along, unread."""
+HAND_MODULES = (
+    "gpudash.probe.line",
+    "gpudash.probe.processes",
+    "gpudash.probe.devices",
+    "gpudash.probe.handles",
+    "gpudash.probe.details",
+    "gpudash.probe.connections",
+    "gpudash.probe.scan",
+    "gpudash.probe.hand",
+)
 
 COMMAND = (
     "import sys,zlib;sys.version_info<(3,6)and sys.exit(96);"
@@ -136,11 +147,22 @@ def _document(
 def with_options(document: bytes, options: bytes) -> bytes:
     """Return what goes down stdin: the length in 8 digits, then the compressed document.
 
-    `options` is a JSON object; it joins the document as its last member.
+    `options` is a JSON object; it joins the document as its last member, with the stand-in
+    devices that this side's environment names. Raises UsageError for a map that is none.
     """
+    if devices := os.environ.get("GPUDASH_DEVICE_MAP"):
+        options = _with_standins(options, devices)
     whole = document[:-1] + b',"options":' + options + b"}"
     packed = zlib.compress((_START % whole.decode()).encode(), 6)
     return b"%08d" % len(packed) + packed
+
+
+def _with_standins(options: bytes, devices: str) -> bytes:
+    import json
+
+    from gpudash.core.standins import standin_options
+
+    return json.dumps({**json.loads(options), **standin_options(devices)}).encode()
 
 
 def _sealed(document: bytes) -> bytes:
