@@ -21,6 +21,7 @@ from gpudash.core.events import (
     LinkPaused,
     LinkStale,
     LinkUp,
+    OrderTold,
     Sample,
     Scanned,
 )
@@ -88,7 +89,7 @@ def step(host: Host, event: Event, at_s: float) -> Host:
             return _faulted(host, event, at_s)
         case Garbled():
             return _garbled(host, event, at_s)
-        case Bye():
+        case Bye() | OrderTold():
             return host
         case LinkConnecting():
             return _linked(host, Link.CONNECTING, at_s)

@@ -26,7 +26,7 @@ _EMPTY_LINE_COSTS = 64
 """A line of garbage is an event, however short it is."""
 
 SAMPLER_COMMANDS = ("bye", "once", "rate", "release")
-HAND_COMMANDS = ("bye", "process", "scan")
+HAND_COMMANDS = ("abort", "bye", "fetched", "force", "order", "process", "report", "scan")
 
 
 def encode_command(command_id: int, do: str, **arguments: object) -> bytes:
@@ -94,8 +94,11 @@ class LineDecoder:
             return self._garbage("a line is longer than 64 KiB", line)
         try:
             value = json.loads(line)
-            if isinstance(value, dict) and value.get("t") == "holders":
+            kind = value.get("t") if isinstance(value, dict) else None
+            if kind == "holders":
                 event = self._scan_part(value)
+            elif kind == "order":
+                event = _order_line(value)
             else:
                 event = event_of(value)
         except (ValueError, RecursionError) as error:
@@ -114,6 +117,12 @@ class LineDecoder:
     def _garbage(self, reason: str, line: bytes) -> Garbled:
         self._noise += len(line) + _EMPTY_LINE_COSTS
         return _garbled(reason, line)
+
+
+def _order_line(value: dict[str, object]) -> ProbeEvent:
+    from gpudash.core.orderlines import order_told
+
+    return order_told(value)
 
 
 def _garbled(reason: str, line: bytes) -> Garbled:

@@ -1,22 +1,60 @@
-"""The hand: answers about processes. It never touches NVML, so a hung driver can't stop it."""
+"""The hand: answers about processes, and carries orders. It never touches NVML.
+
+So a hung driver can't stop it. What carries out an order comes along as text and is run at the
+first need: most hands only ever look.
+"""
+
+import select
+import sys
 
 from gpudash.probe.line import Inbox, Wire, leave
 from gpudash.probe.processes import answer_process
 from gpudash.probe.scan import answer_scan
 
 
+class Hand(object):
+    """Obeys commands until stdin ends."""
+
+    def __init__(self, options):
+        self._options = options
+        self._wire = Wire(options["token"])
+        self._inbox = Inbox(self._wire)
+        self._relay = None
+
+    def run(self):
+        """Wait for commands, and for what orders tell."""
+        while True:
+            others = [] if self._relay is None else self._relay.connections()
+            ready = select.select([self._inbox, *others], [], [])[0]
+            for connection in others:
+                if connection in ready:
+                    self._orders().pump(connection)
+            if self._inbox in ready:
+                for command in self._inbox.take():
+                    self._obey(command)
+
+    def _obey(self, command):
+        do = command["do"]
+        if do == "process":
+            answer_process(command, self._wire)
+        elif do == "scan":
+            answer_scan(command, self._wire, self._options)
+        elif do in ("abort", "fetched", "force", "order", "report"):
+            self._orders().obey(command)
+        elif do == "bye":
+            self._wire.ack(command)
+            leave(self._wire, "done")
+        else:
+            self._wire.ack(command, "unknown command: %s" % do[:40])
+
+    def _orders(self):
+        if self._relay is None:
+            self._options["load_spare"]()
+            relay = sys.modules["gpudash.probe.relay"]
+            self._relay = relay.Relay(self._wire, self._options)
+        return self._relay
+
+
 def main(options):
     """Answer commands until stdin ends."""
-    wire = Wire(options["token"])
-    inbox = Inbox(wire)
-    while True:
-        for command in inbox.take():
-            if command["do"] == "process":
-                answer_process(command, wire)
-            elif command["do"] == "scan":
-                answer_scan(command, wire, options)
-            elif command["do"] == "bye":
-                wire.ack(command)
-                leave(wire, "done")
-            else:
-                wire.ack(command, "unknown command: %s" % command["do"][:40])
+    Hand(options).run()

@@ -10,21 +10,42 @@ import re
 import socket
 
 from gpudash.probe import carrier
+from gpudash.probe.details import stat_of
+from gpudash.probe.devices import Devices, why_no_signal
+from gpudash.probe.handles import Mounts, look
 from gpudash.probe.line import now
 from gpudash.probe.orders import BadOrder, check
 
 RUN_NAME = re.compile(r"[0-9A-Za-z._-]{1,64}\Z")
-COMMANDS = ("abort", "fetched", "force", "order", "report")
+
+
+class Holding(object):
+    """Tells who has a GPU open, at the moment of the question."""
+
+    def __init__(self, options):
+        self._devices = Devices(options)
+        self._mounts = Mounts()
+
+    def __call__(self, pid, gpus):
+        """Tell whether a process, or a living thread of one that ended, has one of these open."""
+        one = stat_of(pid)
+        if one is None:
+            return False
+        seen, _ = look(self._devices, self._mounts, one)
+        if not seen.has_gpu:
+            try:
+                seen.look_at_maps()
+            except OSError:
+                return False
+        return any(kind == "gpu" and gpu in gpus for kind, gpu in seen.found)
 
 
 class Relay(object):
     """Connections to the processes that carry orders."""
 
-    def __init__(self, wire, has_handle, may_signal):
-        """`may_signal()` returns why no signal may be sent from here, or an empty text."""
+    def __init__(self, wire, options):
         self._wire = wire
-        self._has_handle = has_handle
-        self._may_signal = may_signal
+        self._options = options
         self._runs = {}
         self._rest = {}
 
@@ -52,12 +73,12 @@ class Relay(object):
             if not isinstance(order, dict) or order.get("run") != run:
                 raise BadOrder("no order, or one of another run")
             check(order)
-            why = self._may_signal()
+            why = why_no_signal(self._options)
             if why:
                 return why
             if now() >= float(order["deadline"]):
                 return "the order came after its deadline; nothing was done"
-            carrier.begin(order, self._has_handle, command.get("protected") or ())
+            carrier.begin(order, Holding(self._options), command.get("protected") or ())
         except (BadOrder, carrier.Busy) as error:
             return str(error)
         except OSError as error:

@@ -11,7 +11,7 @@ import logging
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
-from gpudash.core.events import Ack, Event, Scanned
+from gpudash.core.events import Ack, Event, OrderTold, Scanned
 from gpudash.core.model import Problem
 from gpudash.services.attempts import bug_problem
 from gpudash.sources.base import HostSource, SourceError, Stream
@@ -19,7 +19,7 @@ from gpudash.sources.base import HostSource, SourceError, Stream
 log = logging.getLogger(__name__)
 
 Command = tuple[int, str, Mapping[str, object]]
-Heard = Ack | Scanned
+Heard = Ack | Scanned | OrderTold
 
 _CLOSED = SourceError(
     Problem(title="link closed", sentence="The link to the host was closed before an answer came.")
@@ -108,9 +108,11 @@ class Hand:
                 await stream.close()
 
     def _take(self, event: Event) -> None:
-        if not isinstance(event, Ack | Scanned):
+        if not isinstance(event, Ack | Scanned | OrderTold):
             return
         self._hear(event)
+        if isinstance(event, OrderTold):
+            return
         waiter = self._waiters.get(event.id)
         if waiter is None or waiter.answer.done():
             return

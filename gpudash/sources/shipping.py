@@ -27,6 +27,15 @@ HAND_MODULES = (
     "gpudash.probe.scan",
     "gpudash.probe.hand",
 )
+ORDER_MODULES = (
+    "gpudash.probe.target",
+    "gpudash.probe.kin",
+    "gpudash.probe.stuck",
+    "gpudash.probe.orders",
+    "gpudash.probe.carrier",
+    "gpudash.probe.relay",
+)
+"""What carries orders; it goes along with the hand, unread until the first one."""
 
 COMMAND = (
     "import sys,zlib;sys.version_info<(3,6)and sys.exit(96);"
@@ -127,7 +136,9 @@ _BOOTSTRAP = "gpudash.probe.bootstrap"
 
 def hand_payload() -> bytes:
     """Return the hand's document without options, as JSON."""
-    return _document([(name, source_of(name)) for name in HAND_MODULES], HAND_MODULES[-1])
+    modules = [(name, source_of(name)) for name in HAND_MODULES]
+    spare = [(name, source_of(name)) for name in ORDER_MODULES]
+    return _document(modules, HAND_MODULES[-1], spare)
 
 
 def _document(
