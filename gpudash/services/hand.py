@@ -82,7 +82,14 @@ class Hand:
             self._task = asyncio.create_task(self._keep(), name=f"hand {self._source.name}")
 
     async def _keep(self) -> None:
-        """Keep one hand and pass on its answers."""
+        """Keep a hand until it ends; what was sent while it closed starts another one."""
+        while True:
+            await self._serve()
+            if not self._outbox:
+                return
+
+    async def _serve(self) -> None:
+        """Start a hand and pass on its answers until it ends."""
         stream: Stream | None = None
         why = _CLOSED
         try:
