@@ -87,8 +87,9 @@ def _system_call(number, *arguments):
 
 def open_descriptor(pid):
     """Return a descriptor of a process. Raises OSError, ESRCH among others."""
-    if hasattr(os, "pidfd_open"):
-        return os.pidfd_open(pid)
+    by_name = getattr(os, "pidfd_open", None)
+    if by_name is not None:
+        return by_name(pid)
     fd = _system_call(PIDFD_OPEN, ctypes.c_int(pid), ctypes.c_uint(0))
     os.set_inheritable(fd, False)
     return fd
@@ -96,8 +97,9 @@ def open_descriptor(pid):
 
 def send_by_descriptor(fd, number):
     """Signal what a descriptor stands for. Raises OSError."""
-    if hasattr(signal, "pidfd_send_signal"):
-        signal.pidfd_send_signal(fd, number)
+    by_name = getattr(signal, "pidfd_send_signal", None)
+    if by_name is not None:
+        by_name(fd, number)
     else:
         _system_call(
             PIDFD_SEND_SIGNAL,
