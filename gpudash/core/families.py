@@ -82,7 +82,7 @@ def pids_are_local(host: Host) -> bool:
     another process there.
     """
     facts = host.facts
-    if facts is None:
+    if facts is None or facts.lists_host_pids:
         return False
     return facts.is_simulated or facts.pid_namespace in (None, INITIAL_PID_NAMESPACE)
 

@@ -72,7 +72,8 @@ class Sampler(object):
             uid=os.getuid(),
             pidns=pid_namespace(),
             interval=self.interval,
-            simulated=bool(self._options.get("simulated")),
+            simulated=bool(self._options.get("simulated") or self._options.get("devices")),
+            hostpids=self._options.get("pids") == "host",
             unsupported=[],
             roster=[gpu.tell() for gpu in self._gpus],
         )
@@ -175,9 +176,9 @@ def answer_who(pids, options, wire):
     """Say who is listed, as the hand would; its text came along unread."""
     if pids:
         options["load_spare"]()
-        hand = sys.modules.get("gpudash.probe.hand")
-        if hand is not None:
-            hand.answer_process({"id": 1, "pids": pids}, wire)
+        processes = sys.modules.get("gpudash.probe.processes")
+        if processes is not None:
+            processes.answer_process({"id": 1, "pids": pids}, wire)
 
 
 def watch(sampler, wire, hung_s):

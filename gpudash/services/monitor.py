@@ -11,7 +11,6 @@ import functools
 import logging
 import random
 from collections.abc import Callable
-from dataclasses import dataclass, field
 
 from gpudash.core.events import (
     Event,
@@ -26,12 +25,14 @@ from gpudash.core.events import (
 )
 from gpudash.core.fleet import apply, has_rebooted, new_fleet
 from gpudash.core.history import History
+from gpudash.core.holding import Scan
 from gpudash.core.model import Fleet, Host, Link, Problem
 from gpudash.services.attempts import SILENT, bug_problem, open_unless_woken, rest
 from gpudash.services.clock import Clock
-from gpudash.services.inquiry import Inquiry
 from gpudash.services.leap import Leap, keep_looking
-from gpudash.services.trace import Pacer, remember
+from gpudash.services.looking import Looking
+from gpudash.services.trace import remember
+from gpudash.services.watch import Watch
 from gpudash.sources.base import HostSource, SourceError, Stream
 
 log = logging.getLogger(__name__)
@@ -42,21 +43,6 @@ HELLO_PATIENCE_S = 30.0
 HUNG_PATIENCE_S = 30.0  # a sampler whose call has not returned for so long is replaced
 GOOD_STREAM_S = 30.0
 RELEASE_S = 10.0  # of pause; an open handle blocks resets and upgrades
-
-
-@dataclass(slots=True)
-class _Watch:
-    """What the monitor keeps of one host beside its value."""
-
-    source: HostSource
-    inquiry: Inquiry
-    task: asyncio.Task[None] | None = None
-    sampler: Stream | None = None
-    wake: asyncio.Event = field(default_factory=asyncio.Event)
-    paused_s: float | None = None
-    missed_hello: bool = False
-    """A greeting came while the values stood still: they fit no more to what comes."""
-    pacer: Pacer = field(default_factory=Pacer)
 
 
 class FleetMonitor:
@@ -77,8 +63,8 @@ class FleetMonitor:
         self._jitter = jitter
         self._listener = listener
         self._watches = {
-            source.name: _Watch(
-                source, Inquiry(source, clock, functools.partial(self._apply, source.name))
+            source.name: Watch(
+                source, Looking(source, clock, functools.partial(self._apply, source.name))
             )
             for source in sources
         }
@@ -128,7 +114,7 @@ class FleetMonitor:
             asyncio.get_running_loop().call_later(wait_s, self._release, watch, watch.paused_s)
 
     @staticmethod
-    def _release(watch: _Watch, paused_s: float) -> None:
+    def _release(watch: Watch, paused_s: float) -> None:
         if watch.paused_s == paused_s:
             watch.wake.set()
 
@@ -148,6 +134,11 @@ class FleetMonitor:
     def second(self, name: str) -> int:
         """Return the current second on a host's grid in the history."""
         return self._watches[name].pacer.second(self._clock.now())
+
+    async def scan(self, name: str, *, is_whole: bool = False, has_maps: bool = False) -> Scan:
+        """Return a fresh scan of a host's processes. Raises SourceError."""
+        looking = self._watches[name].looking
+        return await looking.scan(self.fleet.host(name), is_whole=is_whole, has_maps=has_maps)
 
     def _apply(self, name: str, event: Event) -> None:
         now = self._clock.now()
@@ -193,7 +184,7 @@ class FleetMonitor:
 
     # -- one host over time ----------------------------------------------------------------
 
-    async def _watch(self, name: str, watch: _Watch) -> None:
+    async def _watch(self, name: str, watch: Watch) -> None:
         failures = 0
         try:
             while True:
@@ -224,7 +215,7 @@ class FleetMonitor:
         received_s = self.fleet.host(name).received_s
         return received_s is not None and received_s - began_s > GOOD_STREAM_S
 
-    async def _attempt(self, name: str, watch: _Watch) -> None:
+    async def _attempt(self, name: str, watch: Watch) -> None:
         """Run one sampler until it ends, hangs for good, or the user wants otherwise."""
         self._apply(name, LinkConnecting())
         watch.missed_hello = False
@@ -243,7 +234,7 @@ class FleetMonitor:
         finally:
             await self._close(watch)
 
-    async def _follow(self, name: str, watch: _Watch, stream: Stream) -> None:
+    async def _follow(self, name: str, watch: Watch, stream: Stream) -> None:
         reader: asyncio.Future[list[Event]] | None = None
         waker = asyncio.ensure_future(watch.wake.wait())
         hung_since: float | None = None
@@ -282,7 +273,7 @@ class FleetMonitor:
         is_new = host.link is Link.CONNECTING
         return HELLO_PATIENCE_S if is_new else max(LEAST_STALE_S, STALE_INTERVALS * host.interval_s)
 
-    def _take(self, name: str, watch: _Watch, event: Event) -> None:
+    def _take(self, name: str, watch: Watch, event: Event) -> None:
         if watch.paused_s is not None and not isinstance(event, Fault):
             watch.missed_hello |= isinstance(event, Hello)
             return
@@ -290,10 +281,10 @@ class FleetMonitor:
             log.warning("[%s] %s: code %s, hung %s", name, event.call, event.code, event.hung_s)
         self._apply(name, event)
         if isinstance(event, Sample):
-            watch.inquiry.consider(self.fleet.host(name))
+            watch.looking.consider(self.fleet.host(name))
 
-    async def _close(self, watch: _Watch) -> None:
+    async def _close(self, watch: Watch) -> None:
         sampler, watch.sampler = watch.sampler, None
-        await watch.inquiry.close()
+        await watch.looking.close()
         if sampler is not None:
             await sampler.close()

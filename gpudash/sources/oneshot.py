@@ -120,11 +120,11 @@ def _too_slow(patience_s: float) -> Event:
 def begin() -> Probe:
     """Start the sampler for one reading. Raises OSError, FileNotFoundError.
 
-    The hand's text goes along: after its one tick the sampler can answer who is listed, and a
+    The text that answers who is listed goes along: after its one tick the sampler runs it, and a
     second start of Python is spared.
     """
     options = f'"once":true,"hung":{HUNG_S}'
-    return Probe(shipping.sampler_payload(shipping.HAND_MODULES[-1:]), options)
+    return Probe(shipping.sampler_payload(shipping.WHO_MODULES), options)
 
 
 def finish(probe: Probe, patience_s: float = PATIENCE_S) -> list[Event]:
