@@ -19,6 +19,7 @@ from gpudash.core.events import (
     LinkConnecting,
     LinkDown,
     LinkPaused,
+    LinkSlept,
     LinkStale,
     LinkUp,
     Sample,
@@ -57,11 +58,10 @@ class FleetMonitor:
         jitter: Callable[[], float] = random.random,
         listener: Callable[[Event, Host, Host], None] | None = None,
     ) -> None:
-        """Watch nothing yet. `listener` is told (event, host before, host after) of each change."""
+        """Watch nothing yet; `listener` is the first of the listeners."""
         self._clock = clock
         self._interval_s = interval_s
         self._jitter = jitter
-        self._listener = listener
         self._watches = {
             source.name: Watch(
                 source, Looking(source, clock, functools.partial(self._apply, source.name))
@@ -74,6 +74,8 @@ class FleetMonitor:
         self.fleet: Fleet = new_fleet(tuple(self._watches), clock.now(), simulated=made_up)
         self.history = History()
         self.version = 0
+        self.listeners = [] if listener is None else [listener]
+        """Are told (event, host before, host after) of each change."""
         self.dirty: set[str] = set()
         """Hosts that changed since a reader last cleared it."""
 
@@ -111,20 +113,19 @@ class FleetMonitor:
             watch.paused_s = self._clock.now()
             self._apply(name, LinkPaused(is_released=False))
             wait_s = RELEASE_S if watch.sampler else 0.0  # One being opened is called off.
-            asyncio.get_running_loop().call_later(wait_s, self._release, watch, watch.paused_s)
-
-    @staticmethod
-    def _release(watch: Watch, paused_s: float) -> None:
-        if watch.paused_s == paused_s:
-            watch.wake.set()
+            asyncio.get_running_loop().call_later(wait_s, watch.release, watch.paused_s)
 
     def resume(self, name: str) -> None:
         """Go on with a paused host: at once while its sampler still runs, else with a new one."""
+        self._watches[name].resume()
+
+    def rate(self, name: str, interval_s: float | None) -> None:
+        """Let a host tick at this interval, also after a new start; None: as all others."""
         watch = self._watches[name]
-        if watch.paused_s is not None:
-            watch.paused_s = None
-            if watch.sampler is None or watch.missed_hello:
-                watch.wake.set()
+        if watch.interval_s == interval_s:
+            return
+        watch.interval_s = interval_s
+        watch.pace(self._interval_s)
 
     def paused_for(self, name: str) -> float | None:
         """Return how long a host has been paused, or None."""
@@ -145,7 +146,7 @@ class FleetMonitor:
         before = self.fleet.host(name)
         self.fleet = apply(self.fleet, name, event, now)
         after = self.fleet.host(name)
-        if after is before:
+        if after is before and not isinstance(event, LinkSlept):
             return
         if isinstance(event, Hello) and has_rebooted(before.facts, after.facts):
             self.history.forget(name)
@@ -155,8 +156,8 @@ class FleetMonitor:
             self._wake_behind(before.problem.gate)
         self.version += 1
         self.dirty.add(name)
-        if self._listener is not None:
-            self._listener(event, before, after)
+        for listener in tuple(self.listeners):
+            listener(event, before, after)
 
     def _wake_behind(self, gate: str) -> None:
         """Try those again who wait behind a jump host that lets somebody through now."""
@@ -178,7 +179,7 @@ class FleetMonitor:
         if self._leap is None or not self._leap.has_happened():
             return
         for name, watch in self._watches.items():
-            self._apply(name, LinkStale())
+            self._apply(name, LinkSlept())
             if watch.paused_s is None and not self._waits_for_person(name):
                 watch.wake.set()
 
@@ -220,8 +221,11 @@ class FleetMonitor:
         self._apply(name, LinkConnecting())
         watch.missed_hello = False
         try:
-            watch.sampler = await open_unless_woken(watch.source, self._interval_s, watch.wake)
+            interval_s = watch.interval_s or self._interval_s
+            watch.sampler = await open_unless_woken(watch.source, interval_s, watch.wake)
             if watch.sampler is not None:
+                if (watch.interval_s or self._interval_s) != interval_s:
+                    watch.pace(self._interval_s)
                 await self._follow(name, watch, watch.sampler)
         except SourceError as error:
             # A fatal fault was more precise than the end of the stream after it.
