@@ -56,6 +56,16 @@ ACTIONS = (
         "host_move(-1)",
     ),
     Action(
+        "mark.toggle",
+        "space",
+        "space",
+        "mark",
+        "Mark the GPU under the cursor; actions are about what is marked.",
+        "mark",
+        True,
+    ),
+    Action("mark.all", "a", "a", "mark all", "Mark every GPU, or take all marks away.", "mark_all"),
+    Action(
         "view.density",
         "d",
         "d",

@@ -46,6 +46,8 @@ class FrameView(NamedTuple):
     """Name of the host with the cursor."""
     cursor: int | None = None
     stand: Stand | None = None
+    marks: frozenset[tuple[str, str]] = frozenset()
+    """Host and GPU key of what is marked."""
     keys: Keys = KEYS
 
 
@@ -56,6 +58,9 @@ def host_views(
     past = view.utilisation_of or {}
     waits = waiting(view.fleet)
     shown = [(view.fleet.hosts[place], judged.hosts[place]) for place in places(view.fleet)]
+    marks: dict[str, set[str]] = {}
+    for name, key in view.marks:
+        marks.setdefault(name, set()).add(key)
     by_host: dict[str, list[Holder]] = {}
     for one in found:
         by_host.setdefault(one.key[0], []).append(one)
@@ -72,6 +77,7 @@ def host_views(
             cursor=view.cursor if host.name == view.focus else None,
             is_first=number == 0,
             is_alone=len(view.fleet.hosts) == 1,
+            marks=frozenset(marks.get(host.name, ())),
             judged=verdict,
             behind=max(0, waits.get(gate_of(host), 0) - 1),
         )

@@ -41,6 +41,7 @@ class GpuSight(NamedTuple):
     is_old: bool
     is_cursor: bool
     has_focus: bool
+    is_marked: bool
     glyphs: Glyphs
 
     @property
@@ -60,9 +61,18 @@ def form_of(columns: LineColumns) -> str:
 
 
 def lead(sight: GpuSight, width: int) -> Row:
-    """Draw the cursor."""
-    cursor = sight.glyphs.cursor if sight.is_cursor and sight.has_focus else " "
-    return ((left(cursor, width), "border-focus"),)
+    """Draw the cursor, and the mark where there is room beside it."""
+    has_cursor = sight.is_cursor and sight.has_focus
+    if not sight.is_marked:
+        return ((left(sight.glyphs.cursor if has_cursor else " ", width), "border-focus"),)
+    mark = (sight.glyphs.marked, "key b")
+    if width < 2:
+        # The background of the row shows the cursor.
+        return (mark,)
+    return (sight.glyphs.cursor if has_cursor else " ", "border-focus"), (
+        left(mark[0], width - 1),
+        mark[1],
+    )
 
 
 def index_text(sight: GpuSight, width: int) -> Row:
