@@ -28,7 +28,17 @@ from gpudash.core.events import (
 )
 from gpudash.core.families import listed_pids, relettered
 from gpudash.core.happenings import noticed
-from gpudash.core.model import Fleet, Gpu, GpuInfo, GpuState, Host, HostFacts, Link, ProcessInfo
+from gpudash.core.model import (
+    Fleet,
+    Gpu,
+    GpuInfo,
+    GpuState,
+    Happening,
+    Host,
+    HostFacts,
+    Link,
+    ProcessInfo,
+)
 from gpudash.core.readings import read_gpu
 from gpudash.core.units import plural
 
@@ -63,6 +73,11 @@ def apply(fleet: Fleet, name: str, event: Event, at_s: float) -> Fleet:
     hosts = tuple(after if host.name == name else host for host in fleet.hosts)
     happenings = (*news, *fleet.happenings)[:HAPPENINGS] if news else fleet.happenings
     return replace(fleet, hosts=hosts, letters=letters, happenings=happenings)
+
+
+def with_happening(fleet: Fleet, happening: Happening) -> Fleet:
+    """Return a fleet with one more line of what happened."""
+    return replace(fleet, happenings=(happening, *fleet.happenings)[:HAPPENINGS])
 
 
 def families_changed(before: Host, after: Host) -> bool:

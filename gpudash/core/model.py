@@ -265,7 +265,7 @@ class Happening:
     """Of the family it is about."""
     owner: Owner | None = None
     tone: str = ""
-    """`good`, `bad`, `warn` or nothing."""
+    """`good`, `bad`, `warn`, `zero`, `proven` or nothing."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
