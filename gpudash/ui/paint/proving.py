@@ -39,13 +39,13 @@ def proof_story(view: ProofView, word: str, *, is_wide: bool) -> Story | None:
     """Return what a proof has to say; None where the verdict `word` speaks for itself."""
     proof = view.proof
     is_partial = proof.policy.scope is not None
-    if (word in ("ZERO", "BASELINE") or is_partial) and proof.evidence:
+    if (word in ("ZERO", "AT BASELINE") or is_partial) and proof.evidence:
         if proof.is_proven:
             return _proven(view, is_wide=is_wide)
         if proof.state in (State.HOLDING, State.PROVEN) and _is_watched(proof):
             return _holding(view, is_wide=is_wide)
     news = newest_break(proof, view.now_s)
-    if news is not None and word in ("IN USE", "NOT CLEAR", "UNKNOWN", "ZERO", "BASELINE"):
+    if news is not None and word in ("IN USE", "NOT CLEAR", "UNKNOWN", "ZERO", "AT BASELINE"):
         return _broken(news, view, word, is_wide=is_wide)
     return None
 
