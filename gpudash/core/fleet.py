@@ -28,7 +28,17 @@ from gpudash.core.events import (
 )
 from gpudash.core.families import listed_pids, relettered
 from gpudash.core.happenings import noticed
-from gpudash.core.model import Fleet, Gpu, GpuInfo, GpuState, Host, HostFacts, Link, ProcessInfo
+from gpudash.core.model import (
+    Fleet,
+    Gpu,
+    GpuInfo,
+    GpuState,
+    Happening,
+    Host,
+    HostFacts,
+    Link,
+    ProcessInfo,
+)
 from gpudash.core.readings import read_gpu
 from gpudash.core.units import plural
 
@@ -65,6 +75,11 @@ def apply(fleet: Fleet, name: str, event: Event, at_s: float) -> Fleet:
     return replace(fleet, hosts=hosts, letters=letters, happenings=happenings)
 
 
+def with_happening(fleet: Fleet, happening: Happening) -> Fleet:
+    """Return a fleet with one more line of what happened."""
+    return replace(fleet, happenings=(happening, *fleet.happenings)[:HAPPENINGS])
+
+
 def families_changed(before: Host, after: Host) -> bool:
     """Tell whether who holds memory may be somebody else now."""
     return (
@@ -85,7 +100,7 @@ def step(host: Host, event: Event, at_s: float) -> Host:
         case Ack():
             return _answered(host, event, at_s)
         case Scanned():
-            return _scanned(host, event)
+            return _scanned(host, event, at_s)
         case Fault():
             return _faulted(host, event, at_s)
         case Garbled():
@@ -229,12 +244,12 @@ def _answered(host: Host, ack: Ack, at_s: float) -> Host:
     return replace(host, processes=processes, gone_pids=gone)
 
 
-def _scanned(host: Host, event: Scanned) -> Host:
+def _scanned(host: Host, event: Scanned, at_s: float) -> Host:
     """Keep the newest scan; one of another boot tells of processes that are no more."""
     boot = host.facts.boot_id if host.facts else None
     if boot is not None and event.scan.boot_id not in (None, boot):
         return host
-    return replace(host, scan=event.scan)
+    return replace(host, scan=event.scan, scanned_s=at_s)
 
 
 def _named(info: ProcessInfo, before: ProcessInfo | None, at_s: float) -> ProcessInfo:

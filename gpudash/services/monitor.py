@@ -24,10 +24,10 @@ from gpudash.core.events import (
     LinkUp,
     Sample,
 )
-from gpudash.core.fleet import apply, has_rebooted, new_fleet
+from gpudash.core.fleet import apply, has_rebooted, new_fleet, with_happening
 from gpudash.core.history import History
 from gpudash.core.holding import Scan
-from gpudash.core.model import Fleet, Host, Link, Problem
+from gpudash.core.model import Fleet, Happening, Host, Link, Problem
 from gpudash.services.attempts import SILENT, bug_problem, open_unless_woken, rest
 from gpudash.services.clock import Clock
 from gpudash.services.leap import Leap, keep_looking
@@ -126,6 +126,11 @@ class FleetMonitor:
             return
         watch.interval_s = interval_s
         watch.pace(self._interval_s)
+
+    def note(self, happening: Happening) -> None:
+        """Add a line to what happened."""
+        self.fleet = with_happening(self.fleet, happening)
+        self.version += 1
 
     def paused_for(self, name: str) -> float | None:
         """Return how long a host has been paused, or None."""

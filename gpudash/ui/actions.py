@@ -66,6 +66,16 @@ ACTIONS = (
     ),
     Action("mark.all", "a", "a", "mark all", "Mark every GPU, or take all marks away.", "mark_all"),
     Action(
+        "proof.start",
+        "v",
+        "v",
+        "verify",
+        "Prove from now on that what is marked, or everything, reads zero.",
+        "verify",
+        True,
+    ),
+    Action("proof.stop", "escape", "esc", "stop", "Stop proving; v begins anew.", "stop_proof"),
+    Action(
         "view.density",
         "d",
         "d",

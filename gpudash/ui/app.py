@@ -22,6 +22,7 @@ from gpudash.ui.paint.ansi import Depth
 from gpudash.ui.paint.frame import is_nothing_to_watch
 from gpudash.ui.paint.view import Density
 from gpudash.ui.persons import Persons
+from gpudash.ui.proofs import ScreenProof
 from gpudash.ui.scene import Scene
 from gpudash.ui.screens.dashboard import DashboardScreen
 from gpudash.ui.screens.errors import ErrorsScreen
@@ -47,7 +48,6 @@ class GpudashApp(App[None]):
     BINDINGS: ClassVar[list[BindingType]] = [
         # On every screen and before any widget: nothing may keep the user here.
         Binding("ctrl+c", "quit", "quit", show=False, priority=True),
-        Binding("escape", "leave_demo", "back", show=False),
     ]
 
     def __init__(
@@ -69,6 +69,7 @@ class GpudashApp(App[None]):
         self._monitor = monitor
         self._clock = clock
         self._scene = scene
+        self._proof = self._proving(monitor)
         self._themes = tuple(themes)
         self._make_demo = demo
         self._before_demo: FleetMonitor | None = None
@@ -101,6 +102,7 @@ class GpudashApp(App[None]):
         gc.freeze()
         gc.set_threshold(20_000, 20, 50)
         self._monitor.start()
+        self._proof.start()
 
     def _heed_signals(self) -> None:
         """Leave in order when asked to from outside: the terminal is restored, probes end."""
@@ -114,6 +116,7 @@ class GpudashApp(App[None]):
         """Leave no probe behind."""
         if self._waiting is not None:
             self._waiting.cancel()
+        await self._proof.close()
         await self._monitor.stop()
 
     def on_resize(self, _event: events.Resize) -> None:
@@ -135,7 +138,8 @@ class GpudashApp(App[None]):
         """Show what is known now, under a dialog too: what is old must look old."""
         self._seen = self._monitor.version
         self._painted_s = self._clock.now()
-        self._dashboard.show(self._scene.view(self._monitor), self.size, self._scene.ledger)
+        view = self._scene.view(self._monitor, self._proof.view())
+        self._dashboard.show(view, self.size, self._scene.ledger)
         self._scene.stands(self._dashboard.word)
 
     # -- actions -----------------------------------------------------------------------------
@@ -183,10 +187,13 @@ class GpudashApp(App[None]):
         self.notify("esc goes back", timeout=4, markup=False)
 
     async def _watch(self, monitor: FleetMonitor) -> None:
+        await self._proof.close()
         await self._monitor.stop()
         self._monitor = monitor
+        self._proof = self._proving(monitor)
         self._scene.stand = None
         monitor.start()
+        self._proof.start()
         self.repaint()
 
     def action_leave_demo(self) -> None:
@@ -194,6 +201,25 @@ class GpudashApp(App[None]):
         before, self._before_demo = self._before_demo, None
         if before is not None:
             self.run_worker(self._watch(before), exclusive=True)
+
+    def _proving(self, monitor: FleetMonitor) -> ScreenProof:
+        return ScreenProof(monitor, self._clock, self.bell)
+
+    def action_verify(self) -> None:
+        """Prove what is marked, or everything, from now on; the marks end with it."""
+        if is_nothing_to_watch(self._monitor.fleet):
+            return
+        self._proof.verify(self._scene.marks)
+        self._scene.marks = frozenset()
+        self.repaint()
+
+    def action_stop_proof(self) -> None:
+        """Stop a hold that runs; on the first screen's demo, go back."""
+        if self._proof.is_holding:
+            self._proof.stop()
+            self.repaint()
+        else:
+            self.action_leave_demo()
 
     def action_next_theme(self) -> None:
         """Show the next theme."""

@@ -12,6 +12,7 @@ from gpudash.services.past import utilisation_of
 from gpudash.ui.actions import footer_keys
 from gpudash.ui.paint.frame import FrameView
 from gpudash.ui.paint.glyphs import UNICODE, Glyphs
+from gpudash.ui.paint.proving import ProofView
 from gpudash.ui.paint.story import Stand, stand_after
 from gpudash.ui.paint.tally import Ledger
 from gpudash.ui.paint.view import Density
@@ -39,7 +40,7 @@ class Scene:
     ledger: Ledger = field(default_factory=Ledger)
     """Kept from paint to paint: only hosts that changed are counted again."""
 
-    def view(self, monitor: FleetMonitor) -> FrameView:
+    def view(self, monitor: FleetMonitor, proof: ProofView | None = None) -> FrameView:
         """Return all that a screen shows now."""
         fleet = monitor.fleet
         self.keep_cursor(fleet)
@@ -58,6 +59,7 @@ class Scene:
             cursor=self.cursor,
             stand=self.stand,
             marks=self.marks,
+            proof=proof,
             keys=footer_keys(is_paused=is_paused),
         )
 

@@ -43,6 +43,8 @@ class GpuSight(NamedTuple):
     has_focus: bool
     is_marked: bool
     glyphs: Glyphs
+    phase: str = ""
+    """`holding` or `proven` where a proof is about this GPU."""
 
     @property
     def has_values(self) -> bool:
@@ -161,10 +163,21 @@ def process_words(sight: GpuSight, room: int) -> Row:
     return free_words(sight, used_of(sight), room)
 
 
+def zero_words(sight: GpuSight) -> Row:
+    """Say of a zero how well it is known: by one reading, so far, or proven."""
+    match sight.phase:
+        case "proven":
+            return ((f"{sight.glyphs.clear} zero", "clear b"),)
+        case "holding":
+            return ((f"{sight.glyphs.zero} zero", "holding b"),)
+        case _:
+            return (("free", "clear b"),)
+
+
 def free_words(sight: GpuSight, used: int | None, room: int) -> Row:
     """Say what a GPU or slice without any claim is: free only where it is judged zero."""
     if sight.is_zero:
-        return (("free", "clear b"),)
+        return zero_words(sight)
     if used is None:
         return (("? memory not readable", "text-muted" if sight.is_old else "unknown"),)
     if used:
