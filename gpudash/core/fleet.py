@@ -85,7 +85,7 @@ def step(host: Host, event: Event, at_s: float) -> Host:
         case Ack():
             return _answered(host, event, at_s)
         case Scanned():
-            return _scanned(host, event)
+            return _scanned(host, event, at_s)
         case Fault():
             return _faulted(host, event, at_s)
         case Garbled():
@@ -229,12 +229,12 @@ def _answered(host: Host, ack: Ack, at_s: float) -> Host:
     return replace(host, processes=processes, gone_pids=gone)
 
 
-def _scanned(host: Host, event: Scanned) -> Host:
+def _scanned(host: Host, event: Scanned, at_s: float) -> Host:
     """Keep the newest scan; one of another boot tells of processes that are no more."""
     boot = host.facts.boot_id if host.facts else None
     if boot is not None and event.scan.boot_id not in (None, boot):
         return host
-    return replace(host, scan=event.scan)
+    return replace(host, scan=event.scan, scanned_s=at_s)
 
 
 def _named(info: ProcessInfo, before: ProcessInfo | None, at_s: float) -> ProcessInfo:

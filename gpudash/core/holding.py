@@ -133,6 +133,8 @@ class Scan:
     """Whether the scanner sees the host's own pids."""
     is_simulated: bool = False
     """Device numbers came from a stand-in map."""
+    has_maps: bool = False
+    """Whether it also looked at what is mapped and not open."""
     notes: tuple[str, ...] = ()
     """What limited it, as sentences: hidepid, a container, maps that were not readable."""
 

@@ -229,6 +229,8 @@ class Host:
     """Pids that the driver lists and the host does not know any more."""
     scan: Scan | None = None
     """The newest one of this boot."""
+    scanned_s: float = 0.0
+    """Viewer's clock when it came."""
     problem: Problem | None = None
     interval_s: float = 1.0
     seq: int = -1

@@ -76,6 +76,7 @@ def _scan(value: dict[str, Any], processes: tuple[Process, ...]) -> Scan:
         pid_namespace=maybe_count(value.get("pidns"), "pidns"),
         is_initial_namespace=value.get("initial") is True,
         is_simulated=value.get("simulated") is True,
+        has_maps=value.get("maps") is True,
         notes=tuple(a_text(note, "a note") for note in a_list(value.get("notes"), "notes")),
     )
 

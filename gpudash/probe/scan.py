@@ -173,6 +173,7 @@ def answer_scan(command, wire, options):
         took=round(now() - began, 4),
         boot=boot_id(),
         whole=is_whole,
+        maps=bool(command.get("maps")),
         seen=scan.seen,
         unreadable=scan.unreadable,
         listed=scan.existence(pids),

@@ -12,7 +12,7 @@ from gpudash.sources.base import HostSource, Stream
 
 @dataclass(slots=True)
 class Watch:
-    """One watched host."""
+    """One host that is watched."""
 
     source: HostSource
     looking: Looking
