@@ -60,3 +60,9 @@ def unexplained_bytes(gpu: Gpu) -> int:
         return 0
     gap = reading.used_bytes - sum(used or 0 for _, used in listed)
     return gap if gap > len(listed) * (64 << 20) else 0
+
+
+def is_odd(host: Host) -> bool:
+    """Tell, without much ado, whether a listed pid can't be named or memory is unexplained."""
+    known = {info.pid for info in host.processes if not info.has_ended}
+    return not host.listed <= known or any(unexplained_bytes(gpu) for gpu in host.gpus)

@@ -66,6 +66,8 @@ class Open(object):
             for name in os.listdir(table):
                 try:
                     link = readlink(name, dir_fd=table)
+                except PermissionError:
+                    raise  # to list a table may be allowed where following it is not
                 except OSError:
                     continue  # closed meanwhile
                 if link[0] == "s":  # socket:[INODE]

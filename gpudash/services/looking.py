@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from gpudash.core.events import Ack, Event, Scanned
-from gpudash.core.families import listed_pids
 from gpudash.core.holding import Scan
 from gpudash.core.model import Host, Problem
 from gpudash.services.clock import Clock
 from gpudash.services.hand import Hand, Heard
 from gpudash.services.inquiry import Inquiry
+from gpudash.services.lookout import Lookout, scan_arguments
 from gpudash.sources.base import HostSource, SourceError
 
 SCAN_PATIENCE_S = 10.0
@@ -25,6 +25,7 @@ class Looking:
         self._tell = tell
         self._hand = Hand(source, self._hear)
         self._inquiry = Inquiry(self._hand, clock, tell)
+        self._lookout = Lookout(self._hand, clock)
 
     def _hear(self, answer: Heard) -> None:
         if isinstance(answer, Ack):
@@ -35,6 +36,7 @@ class Looking:
     def consider(self, host: Host) -> None:
         """Ask what is not known of the host's newest tick."""
         self._inquiry.consider(host)
+        self._lookout.consider(host)
 
     async def scan(
         self,
@@ -45,7 +47,7 @@ class Looking:
         patience_s: float = SCAN_PATIENCE_S,
     ) -> Scan:
         """Return a fresh scan, which the host's value has then too. Raises SourceError."""
-        arguments = {"pids": sorted(listed_pids(host)), "all": is_whole, "maps": has_maps}
+        arguments = scan_arguments(host, is_whole=is_whole, has_maps=has_maps)
         try:
             events = await self._hand.ask("scan", arguments, patience_s)
         except TimeoutError as error:
@@ -59,6 +61,7 @@ class Looking:
     async def close(self) -> None:
         """End the hand; what was asked is forgotten."""
         self._inquiry.forget()
+        self._lookout.forget()
         await self._hand.close()
 
 

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 from gpudash.cli import arguments, diagnostics, output
 from gpudash.cli.commands import documents
+from gpudash.cli.commands.holders import joint_reach, reach_document
 from gpudash.cli.ways import ways_of
 from gpudash.core.errors import ExitCode, UsageError
 from gpudash.core.model import Fleet
@@ -129,6 +130,7 @@ def _print(verdict: FleetVerdict, plan: argparse.Namespace, code: ExitCode) -> N
 
 
 def _document(verdict: FleetVerdict, plan: argparse.Namespace, code: ExitCode) -> dict[str, object]:
+    hosts = [documents.host_document(host) for host in verdict.hosts]
     return {
         "schema": SCHEMA,
         "simulated": any(host.host.is_simulated for host in verdict.hosts),
@@ -138,7 +140,8 @@ def _document(verdict: FleetVerdict, plan: argparse.Namespace, code: ExitCode) -
         "expect": plan.expect.text,
         "scope": plan.gpu,
         "exit_code": int(code),
-        "hosts": [documents.host_document(host) for host in verdict.hosts],
+        "hosts": hosts,
+        "reach": joint_reach([reach_document(host.host) for host in verdict.hosts]),
     }
 
 

@@ -2,12 +2,25 @@
 
 from __future__ import annotations
 
+from gpudash.cli.commands.holders import (
+    holder_documents,
+    host_lines,
+    reach_document,
+    who_holds,
+)
 from gpudash.cli.output import table
 from gpudash.core import nvml
 from gpudash.core.errors import ExitCode
-from gpudash.core.families import family_key, gpu_processes, owner_of, unknown_label
+from gpudash.core.families import (
+    family_key,
+    gpu_processes,
+    heirs_of,
+    info_of,
+    is_dead,
+    is_hidden,
+    owner_of,
+)
 from gpudash.core.model import (
-    Gpu,
     GpuInfo,
     GpuProcess,
     GpuReading,
@@ -18,7 +31,7 @@ from gpudash.core.model import (
 )
 from gpudash.core.names import clean_text, process_label
 from gpudash.core.readings import held_bytes, held_sum
-from gpudash.core.units import ceil_mib, format_known, format_memory, grouped, plural
+from gpudash.core.units import ceil_mib, format_known, grouped, plural
 from gpudash.core.verify import FleetVerdict, GpuVerdict, HostVerdict, Verdict
 
 CSV_HEADER = (
@@ -60,6 +73,8 @@ def host_document(verdict: HostVerdict) -> dict[str, object]:
             "nvml_code": problem.code,
         },
         "gpus": [gpu_document(host, gpu) for gpu in verdict.gpus],
+        "reach": reach_document(host),
+        "holders": holder_documents(host),
     }
 
 
@@ -125,8 +140,7 @@ def _processes(
 ) -> list[dict[str, object]] | None:
     if processes is None:
         return None
-    infos = {info.pid: info for info in host.processes}
-    return [_process(process, infos.get(process.pid), host) for process in processes]
+    return [_process(process, info_of(host, process.pid), host) for process in processes]
 
 
 def _process(process: GpuProcess, info: ProcessInfo | None, host: Host) -> dict[str, object]:
@@ -140,10 +154,12 @@ def _process(process: GpuProcess, info: ProcessInfo | None, host: Host) -> dict[
         "user": info.user if info else None,
         "uid": info.uid if info else None,
         "age_s": round(info.age_s, 1) if info else None,
-        "owner": owner_of(host, info).value,
+        "owner": "foreign" if is_hidden(host, process.pid) else owner_of(host, info).value,
         "root_pid": family_key(host, process.pid)[1] if info else None,
-        "is_gone": process.pid in host.gone_pids,
+        "is_gone": is_dead(host, process.pid),
         "state": info.state if info else None,
+        "is_hidden": is_hidden(host, process.pid),
+        "kept_by": [heir.pid for heir in heirs_of(host, process.pid)],
     }
 
 
@@ -200,7 +216,7 @@ def _host_block(verdict: HostVerdict) -> str:
         return f"{lines}  {verdict.reason}\n"
     rows = [("GPU", "used", "total", "util", "verdict", "")]
     rows += [_gpu_row(host, gpu) for gpu in verdict.gpus]
-    return lines + table(rows, right=frozenset({0, 1, 2, 3}))
+    return lines + table(rows, right=frozenset({0, 1, 2, 3})) + host_lines(host)
 
 
 def _gpu_row(host: Host, verdict: GpuVerdict) -> tuple[str, str, str, str, str, str]:
@@ -221,24 +237,6 @@ def _word(verdict: GpuVerdict) -> str:
     if verdict.gpu.state is GpuState.LOST:
         return "lost"
     return verdict.verdict.value.lower()
-
-
-def who_holds(host: Host, gpu: Gpu) -> str:
-    """Name the holders of one GPU in a few words."""
-    listed = gpu_processes(gpu)
-    if not listed and (gpu.reading is None or gpu.reading.processes is None):
-        return "the process list can't be read"
-    infos = {info.pid: info for info in host.processes}
-    said = []
-    for pid, used in listed:
-        info = infos.get(pid)
-        label = process_label(info) if info else unknown_label(host, pid)
-        name = f"{label.name} {label.detail}".strip()
-        who = f"{name} (pid {pid}, {clean_text(info.user, 32)})" if info else name
-        who += ", main thread ended," if info and info.has_ended else ""
-        amount = "" if used is None else f" {format_memory(used)}"
-        said.append(f"{who}{amount}")
-    return ", ".join(said) or "no process is listed"
 
 
 def _summary(verdict: FleetVerdict, code: ExitCode) -> str:
