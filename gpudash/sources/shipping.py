@@ -14,7 +14,12 @@ from importlib.machinery import PathFinder
 
 from gpudash.config.folders import cache_folder, is_ours
 
-SAMPLER_MODULES = ("gpudash.probe.line", "gpudash.probe.nvml", "gpudash.probe.sampler")
+SAMPLER_MODULES = (
+    "gpudash.probe.line",
+    "gpudash.probe.backlog",
+    "gpudash.probe.nvml",
+    "gpudash.probe.sampler",
+)
 WHO_MODULES = ("gpudash.probe.processes",)
 """What answers who a pid is; a one-shot sampler gets it along, unread."""
 HAND_MODULES = (

@@ -122,7 +122,7 @@ def fail(proof: HostProof, case: Case) -> Moved:
     evidence = None if proof.phase is Phase.NONE else proof.evidence
     was_proven = proof.state is State.PROVEN
     reading = case.reading
-    if reading.is_loss or reading.judged is None:
+    if reading.sign is Sign.LOST or reading.judged is None:
         broken = break_of_link(
             reading.kind, reading.why, case.host, case.at_s, evidence, was_proven=was_proven
         )
