@@ -16,7 +16,7 @@ from gpudash.core.units import known_sum
 INITIAL_PID_NAMESPACE = 4026531836
 """Inode of /proc/self/ns/pid outside any container: PROC_PID_INIT_INO in the kernel."""
 
-_BOUNDARIES = frozenset(
+BOUNDARIES = frozenset(
     """
     sh bash dash zsh fish ksh csh tcsh ash su sudo doas login sshd sshd-session systemd init
     tmux screen zellij cron crond atd dockerd containerd containerd-shim podman conmon runc
@@ -116,7 +116,7 @@ def root_of(info: ProcessInfo) -> ProcessInfo | Ancestor:
     """Return the member of a process's ancestry that a user would stop."""
     root: ProcessInfo | Ancestor = info
     for step in info.ancestors:
-        if step.uid != info.uid or step.comm.lstrip("-") in _BOUNDARIES:
+        if step.uid != info.uid or step.comm.lstrip("-") in BOUNDARIES:
             break
         root = step
     return root
