@@ -88,7 +88,7 @@ def other_logins(table: Table) -> int:
     return len(
         {
             process.login_session
-            for process in table.scan.processes
+            for process in table.processes
             if process.login_session not in (None, own) and is_login(process)
         }
     )
@@ -116,7 +116,7 @@ def _is_in_living_login(root: Process, table: Table) -> bool:
     if session is None or (table.me is not None and table.me.login_session == session):
         return False
     return any(
-        process.login_session == session and is_login(process) for process in table.scan.processes
+        process.login_session == session and is_login(process) for process in table.processes
     )
 
 

@@ -79,7 +79,7 @@ class Families:
         )
 
     def _find_holders(self) -> None:
-        for process in self.table.scan.processes:
+        for process in self.table.processes:
             memory = self.table.memory_of(process.pid)
             if self.table.is_untouchable(process):
                 if not process.is_kernel and (memory or self.table.could_hold(process)):
@@ -190,6 +190,7 @@ class Families:
             not self.table.is_untouchable(process)
             and process.identity.uid == root.identity.uid
             and (rule is None or rule.name == "shells and tools")
+            and identified(process, self.table) == identified(root, self.table)
         )
 
     # -- together ------------------------------------------------------------------------------
@@ -211,7 +212,7 @@ class Families:
         daemons = [root for root in roots if part_of(root).framework.name in ("mpi", "trtllm")]
         return [
             self._root(process)
-            for process in self.table.scan.processes
+            for process in self.table.processes
             if is_server(process)
             and not self.table.is_untouchable(process)
             and self.rule_of(process) is None

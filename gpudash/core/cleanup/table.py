@@ -34,14 +34,17 @@ class Table:
     def __init__(self, host: Host, scan: Scan) -> None:
         self.host = host
         self.scan = scan
-        self.by_pid: dict[int, Process] = {process.pid: process for process in scan.processes}
+        self.processes = sorted(scan.processes, key=lambda process: process.pid)
+        self.by_pid: dict[int, Process] = {process.pid: process for process in self.processes}
         self.children: dict[int, list[Process]] = defaultdict(list)
-        for process in sorted(scan.processes, key=lambda process: process.pid):
+        for process in self.processes:
             self.children[process.parent].append(process)
         self.own = frozenset(scan.own)
         self.me = next((self.by_pid[pid] for pid in scan.own if pid in self.by_pid), None)
         facts = host.facts
-        self.uid: int | None = self.me.identity.uid if self.me else (facts.uid if facts else None)
+        # The sampler's uid is the user's own; the hand may run under sudo.
+        told = facts.uid if facts else None
+        self.uid = told if told is not None else (self.me.identity.uid if self.me else None)
         self._existence = dict(scan.listed)
         self._gpu_of_name = _names_of_gpus(host)
         self._are_local = pids_are_local(host)
