@@ -18,7 +18,7 @@ from gpudash.core.model import Ancestor, Fleet, Host, Owner, ProcessInfo
 from gpudash.core.names import Label, process_label
 from gpudash.core.units import known_sum
 
-_BOUNDARIES = frozenset(
+BOUNDARIES = frozenset(
     """
     sh bash dash zsh fish ksh csh tcsh ash su sudo doas login sshd sshd-session systemd init
     tmux screen zellij cron crond atd dockerd containerd containerd-shim podman conmon runc
@@ -85,7 +85,7 @@ def root_of(info: ProcessInfo) -> ProcessInfo | Ancestor:
     """Return the member of a process's ancestry that a user would stop."""
     root: ProcessInfo | Ancestor = info
     for step in info.ancestors:
-        if step.uid != info.uid or step.comm.lstrip("-") in _BOUNDARIES:
+        if step.uid != info.uid or step.comm.lstrip("-") in BOUNDARIES:
             break
         root = step
     return root
