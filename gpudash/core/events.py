@@ -11,6 +11,7 @@ from gpudash.core.model import GpuInfo, GpuReading, HostFacts, Problem, ProcessI
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from gpudash.core.cleanup.reports import Report
     from gpudash.core.holding import Scan
 
 
@@ -92,29 +93,9 @@ class Scanned:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OrderTold:
-    """One line of the record of an order on a host, by the process that carries it."""
+    """One report of an order on a host, by the process that carries it."""
 
-    run: str
-    kind: str
-    """`bound`, `refused`, `joined`, `signal`, `ended`, `stuck`, `forced`, `aborted`, `done`,
-    `failed`; `closed` when the process that carried it is gone."""
-    number: int
-    """Of the line, from 0 on; -1 for `closed`."""
-    at_s: float
-    """Host's monotonic clock."""
-    pid: int | None = None
-    start_ticks: int | None = None
-    uid: int | None = None
-    signal: int | None = None
-    step: int | None = None
-    """Place of the step in the order."""
-    error: int | None = None
-    """Of a signal that could not be sent: errno."""
-    why: str = ""
-    wchan: str = ""
-    """Of a stuck process: what it waits for in the kernel."""
-    left: tuple[tuple[int, int, str], ...] = ()
-    """Of `done`: pid, start and state of who lives on."""
+    report: Report
 
 
 ProbeEvent = Hello | Sample | Ack | Scanned | OrderTold | Fault | Bye | Garbled

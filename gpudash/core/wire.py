@@ -26,7 +26,7 @@ _EMPTY_LINE_COSTS = 64
 """A line of garbage is an event, however short it is."""
 
 SAMPLER_COMMANDS = ("bye", "once", "rate", "release")
-HAND_COMMANDS = ("abort", "bye", "fetched", "force", "order", "process", "report", "scan")
+HAND_COMMANDS = ("abort", "bye", "order", "process", "report", "scan")
 
 
 def encode_command(command_id: int, do: str, **arguments: object) -> bytes:
@@ -120,9 +120,10 @@ class LineDecoder:
 
 
 def _order_line(value: dict[str, object]) -> ProbeEvent:
-    from gpudash.core.orderlines import order_told
+    from gpudash.core.cleanup.reports import report_of
+    from gpudash.core.events import OrderTold
 
-    return order_told(value)
+    return OrderTold(report=report_of(value))
 
 
 def _garbled(reason: str, line: bytes) -> Garbled:

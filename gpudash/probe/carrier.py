@@ -15,11 +15,11 @@ import socket
 import struct
 
 from gpudash.probe.line import now, pid_namespace
-from gpudash.probe.orders import Execution
+from gpudash.probe.orders import BadOrder, Execution
 
 KEPT_S = 600.0  # after the deadline an unfetched record is let go
 MOST_ASKERS = 16
-MOST_ASKED = 4096
+MOST_ASKED = 65536
 
 
 class Busy(Exception):
@@ -81,12 +81,12 @@ def take_lock():
         try:
             with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as connection:
                 connection.connect(lock_name())
-                raise Busy("another cleanup is at work here: pid %d" % peer(connection)[0])
+                raise Busy("locked by pid %d" % peer(connection)[0])
         except OSError:
             raise Busy("the lock of this host can't be had: %s" % (error.strerror,))
 
 
-def begin(order, has_handle, protected):
+def begin(order, holds):
     """Start a process that carries the order. Raises Busy, or OSError where it can't be started."""
     lock = take_lock()
     try:
@@ -97,21 +97,21 @@ def begin(order, has_handle, protected):
     try:
         child = os.fork()
         if child == 0:
-            _detached(order, has_handle, protected, lock, server)
+            _detached(order, holds, lock, server)
         os.waitpid(child, 0)
     finally:
         lock.close()
         server.close()
 
 
-def _detached(order, has_handle, protected, lock, server):
+def _detached(order, holds, lock, server):
     """Go on in a grandchild that belongs to nobody; never returns."""
     try:
         os.setsid()
         if os.fork() == 0:
             signal.signal(signal.SIGHUP, signal.SIG_IGN)
             _let_go({lock.fileno(), server.fileno()})
-            Carrier(order, has_handle, protected, server).run(lock)
+            Carrier(order, holds, server).run(lock)
     finally:
         os._exit(0)
 
@@ -133,35 +133,33 @@ def _let_go(kept):
 class Carrier(object):
     """Carries one order and answers whoever asks for its record."""
 
-    def __init__(self, order, has_handle, protected, server):
+    def __init__(self, order, holds, server):
         self._order = order
-        self._has_handle = has_handle
-        self._protected = protected
+        self._holds = holds
         self._server = server
         self._lines = []
         self._askers = {}
         self._is_fetched = False
 
-    def _record(self, kind, **fields):
-        line = dict(fields, k=kind, at=round(now(), 4), n=len(self._lines))
+    def _report(self, what, **fields):
+        line = dict(fields, what=what, at=round(now(), 4), n=len(self._lines))
         self._lines.append(json.dumps(line, separators=(",", ":")).encode("ascii") + b"\n")
 
     def run(self, lock):
         """Carry the order to its end, then keep the record until it was fetched."""
-        deadline = float(self._order["deadline"])
-        execution = None
+        until = float(self._order["by"]) + KEPT_S
         try:
-            execution = Execution(self._order, self._record, self._has_handle, self._protected)
+            execution = Execution(self._order, self._report, self._holds)
             wait = execution.advance()
             while wait is not None:
                 self._serve(execution, min(wait, 1.0))
                 wait = execution.advance()
         except Exception as error:
             # Whatever is wrong, the record says what was done and that no more will be.
-            self._record("failed", why="%s: %s" % (type(error).__name__, error))
+            words = "%s: %s" % (type(error).__name__, error)
+            self._report("done", why="failed", words=words[:300])
         lock.close()
         self._serve(None, 0.0)
-        until = max(deadline, now()) + KEPT_S
         while not self._is_fetched and now() < until:
             self._serve(None, 1.0)
 
@@ -201,26 +199,31 @@ class Carrier(object):
             connection.close()
 
     def _obey(self, line, asker, execution):
+        """Do what one line asks; an answer goes back as a line without a number."""
+        why = ""
         try:
             asked = json.loads(line.decode("ascii"))
             do = asked["do"]
-        except (ValueError, KeyError, TypeError):
-            return
-        if do == "follow":
-            asker["next"] = max(0, int(asked.get("from") or 0))
-        elif do == "abort" and execution is not None:
-            execution.abort()
-        elif do == "force" and execution is not None:
-            execution.force()
-        elif do == "fetched" and execution is None:
-            self._is_fetched = True
+            if do == "follow":
+                asker["next"] = max(0, int(asked.get("from") or 0))
+            elif do == "drop":
+                self._is_fetched = execution is None
+                why = "" if self._is_fetched else "the order still runs"
+            elif execution is None:
+                why = "the order is over"
+            elif do == "abort":
+                execution.abort()
+            elif do == "replace":
+                execution.replace(asked["order"])
+        except (ValueError, KeyError, TypeError, BadOrder) as error:
+            why = str(error)
+        asker["out"] += json.dumps({"re": why}).encode("ascii") + b"\n"
 
     def _tell(self, connection):
         asker = self._askers[connection]
-        if asker["next"] is None:
-            return
-        asker["out"] += b"".join(self._lines[asker["next"] :])
-        asker["next"] = len(self._lines)
+        if asker["next"] is not None:
+            asker["out"] += b"".join(self._lines[asker["next"] :])
+            asker["next"] = max(asker["next"], len(self._lines))
         try:
             asker["out"] = asker["out"][connection.send(asker["out"]) :] if asker["out"] else b""
         except BlockingIOError:

@@ -39,7 +39,7 @@ class Hand(object):
             answer_process(command, self._wire)
         elif do == "scan":
             answer_scan(command, self._wire, self._options)
-        elif do in ("abort", "fetched", "force", "order", "report"):
+        elif do in ("abort", "order", "report"):
             self._orders().obey(command)
         elif do == "bye":
             self._wire.ack(command)

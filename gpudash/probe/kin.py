@@ -1,4 +1,4 @@
-"""Who descends from the targets of an order, also after their parents are gone."""
+"""Who descends from the members of an order, also after their parents are gone."""
 
 import os
 
@@ -8,82 +8,107 @@ from gpudash.probe.target import Refused, Target, difference, look
 LOOK_S = 0.2  # so often the tree of processes is read while an order runs
 
 
-def parents():
-    """Return each process's parent, by pid."""
+def tree():
+    """Return (parent, group, session, start) of each process, by pid."""
     found = {}
     for name in os.listdir("/proc"):
         if name.isdigit():
             fields = (read_file("/proc/%s/stat" % name) or b"").rpartition(b")")[2].split()
-            if len(fields) > 1:
-                found[int(name)] = int(fields[1])
+            if len(fields) > 19:
+                found[int(name)] = tuple(int(fields[place]) for place in (1, 2, 3, 19))
     return found
 
 
 def untouchable():
     """Return pids that no order may name: init, this process, and who it descends from."""
     never = {0, 1}
-    up = parents()
+    up = tree()
     pid = os.getpid()
     while pid and pid not in never:
         never.add(pid)
-        pid = up.get(pid, 0)
+        pid = up[pid][0] if pid in up else 0
     return never
 
 
 class Kin(object):
-    """Descendants of targets, remembered from one look at the tree to the next."""
+    """Heirs: born after the plan of a member or heir, or in a session or group that one leads."""
 
-    def __init__(self, known, never):
-        """`known` are the pids that the order names; nobody in `never` is ever anybody's kin."""
-        self._known = set(known)
+    def __init__(self, since, never):
+        """`since` is when the plan was made, in clock ticks after boot."""
+        self._since = since
         self._never = never
+        self._known = set()
         self._born = {}
         self._looked = 0.0
 
+    def name(self, pids):
+        """Take note of who the order names: nobody of them is an heir."""
+        self._known.update(pids)
+
     def follow(self, living):
-        """Look at the tree when it is time to; `living` are the pids of living targets."""
+        """Look at the tree when it is time to; `living` are the pids of living members."""
         if now() - self._looked >= LOOK_S:
             self.look(living)
 
     def look(self, living):
-        """Remember who descends from a living target or from kin."""
+        """Remember who descends from a living member or from an heir."""
         self._looked = now()
-        up = parents()
+        found = tree()
+        leaders = self._known | set(self._born)
         mine = set(living) | set(self._born)
-        for pid in up:
+        for pid, (_, group, session, start) in found.items():
             if pid in self._known or pid in self._born or pid in self._never:
                 continue
-            if mine.intersection(_line(up, pid)):
-                found = look(pid)
-                if found is not None:
-                    self._born[pid] = found[:2]
+            if start < self._since:
+                continue
+            above = mine.intersection(_line(found, pid)) or leaders.intersection((group, session))
+            if above:
+                one = look(pid)
+                if one is not None:
+                    self._born[pid] = (one[0], one[1], max(above))
 
-    def join(self, uids, holds):
-        """Bind and return kin of these users that hold a device; each is returned once.
+    def join(self, course, holds):
+        """Bind and return heirs of a family's user that hold a device; each is returned once.
 
         What it ran when it was born says nothing: a child is forked first and becomes another
         program after. It is bound as what it is now, and compared with that from then on.
         """
         new = []
-        for pid, born in sorted(self._born.items()):
+        mine = {one.pid for one in course.members + course.joined if one is not None}
+        for pid, (start, uid, above) in sorted(self._born.items()):
             found = look(pid)
-            if pid in self._known or difference([born[0], born[1], None], found):
+            if pid in self._known or difference([start, uid, None], found):
                 continue
-            if found[1] not in uids or not holds(pid):
+            if found[1] not in course.uids or not self._is_of(above, mine) or not holds(pid):
                 continue
             try:
-                new.append(Target(pid, found[:3], holds))
+                heir = Target(pid, found[:3], holds)
             except Refused:
                 continue
             self._known.add(pid)
+            new.append(heir)
+            course.told_of(heir, above, comm_of(pid))
         return new
 
+    def _is_of(self, above, mine):
+        """Tell whether a line of heirs leads to one of these."""
+        seen = set()
+        while above in self._born and above not in mine and above not in seen:
+            seen.add(above)
+            above = self._born[above][2]
+        return above in mine
 
-def _line(up, pid):
+
+def comm_of(pid):
+    """Return a process's short name."""
+    return (read_file("/proc/%d/comm" % pid) or b"").decode("utf-8", "replace").strip()
+
+
+def _line(found, pid):
     """Return the ancestors of a pid."""
     line = []
-    step = up.get(pid, 0)
+    step = found[pid][0]
     while step > 1 and step not in line:
         line.append(step)
-        step = up.get(step, 0)
+        step = found[step][0] if step in found else 0
     return line

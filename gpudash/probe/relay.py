@@ -1,22 +1,22 @@
-"""The hand's side of orders: starts them, passes their records on, and asks for those of before.
+"""The hand's side of orders: starts them, passes their reports on, and asks for those of before.
 
-Commands: `order` begins one, `report` follows the record of one that runs or has run, `abort` and
-`force` go to one that runs, `fetched` lets a record go that was kept for being fetched. Record
-lines travel as `{"t": "order", "run": …, "line": {…}}`.
+Commands: `order` begins one, or gives the one of the same run other steps; `report` follows the
+reports of one that runs or has run, and lets them go with `drop`; `abort` lets one begin no
+further step. The protocol stands in core.cleanup.orders.
 """
 
 import json
 import re
-import socket
 
 from gpudash.probe import carrier
 from gpudash.probe.details import stat_of
 from gpudash.probe.devices import Devices, why_no_signal
 from gpudash.probe.handles import Mounts, look
 from gpudash.probe.line import now
-from gpudash.probe.orders import BadOrder, check
+from gpudash.probe.orders import BadOrder, check, check_place
 
 RUN_NAME = re.compile(r"[0-9A-Za-z._-]{1,64}\Z")
+ANSWER_S = 5.0
 
 
 class Holding(object):
@@ -37,7 +37,7 @@ class Holding(object):
                 seen.look_at_maps()
             except OSError:
                 return False
-        return any(kind == "gpu" and gpu in gpus for kind, gpu in seen.found)
+        return any(gpu in gpus for _, gpu in seen.found if gpu is not None)
 
 
 class Relay(object):
@@ -47,67 +47,107 @@ class Relay(object):
         self._wire = wire
         self._options = options
         self._runs = {}
-        self._rest = {}
 
     def connections(self):
-        """Return what is readable when a record goes on."""
-        return list(self._runs.values())
+        """Return what is readable when a report comes."""
+        return [one.socket for one in self._runs.values()]
 
     def obey(self, command):
         """Carry out one command and answer it."""
-        run = command.get("run")
+        order = command.get("order") if command["do"] == "order" else None
+        run = order.get("run") if isinstance(order, dict) else command.get("run")
         if not isinstance(run, str) or not RUN_NAME.match(run):
             self._wire.ack(command, "run must be a name")
             return
         try:
-            why = self._order(command, run) if command["do"] == "order" else ""
-            if not why:
-                self._follow(command, run)
+            why = self._order(order, run) if order is not None else self._ask(command, run)
         except OSError as error:
-            why = "no record of %s is kept here (%s)" % (run, error.strerror or error)
+            why = "nothing of %s is kept here (%s)" % (run, error.strerror or error)
         self._wire.ack(command, why)
+        for name, line in self._runs.items():
+            self._tell(name, line)
 
-    def _order(self, command, run):
-        order = command.get("order")
+    def _order(self, order, run):
         try:
-            if not isinstance(order, dict) or order.get("run") != run:
-                raise BadOrder("no order, or one of another run")
             check(order)
+            check_place(order)
             why = why_no_signal(self._options)
             if why:
                 return why
-            if now() >= float(order["deadline"]):
+            if now() >= float(order["by"]):
                 return "the order came after its deadline; nothing was done"
-            carrier.begin(order, Holding(self._options), command.get("protected") or ())
+            if self._runs_here(run):
+                return self._runs[run].ask({"do": "replace", "order": order})
+            carrier.begin(order, Holding(self._options))
         except (BadOrder, carrier.Busy) as error:
             return str(error)
         except OSError as error:
             return "the order could not be started: %s" % (error,)
-        return ""
+        return self._reach(run).ask({"do": "follow", "from": 0})
 
-    def _follow(self, command, run):
-        connection = self._runs.get(run)
-        if connection is None:
-            connection = carrier.connect(carrier.report_name(run))
-            self._runs[run] = connection
-            self._rest[run] = b""
-        do = "follow" if command["do"] == "order" else command["do"].replace("report", "follow")
-        asked = {"do": do, "from": command.get("from") or 0}
-        connection.sendall(json.dumps(asked).encode("ascii") + b"\n")
-
-    def pump(self, connection):
-        """Pass on what came over one connection."""
-        run = next(name for name, one in self._runs.items() if one is connection)
+    def _runs_here(self, run):
         try:
-            data = connection.recv(65536, socket.MSG_DONTWAIT)
-        except BlockingIOError:
-            return
+            self._reach(run)
         except OSError:
-            data = b""
-        *lines, self._rest[run] = (self._rest[run] + data).split(b"\n")
-        for line in lines:
-            self._wire.send(t="order", run=run, line=json.loads(line.decode("ascii")))
-        if not data:
-            connection.close()
-            del self._runs[run], self._rest[run]
-            self._wire.send(t="order", run=run, line={"k": "closed", "at": round(now(), 4)})
+            return False
+        return True
+
+    def _reach(self, run):
+        if run not in self._runs:
+            self._runs[run] = Line(carrier.connect(carrier.report_name(run)))
+        return self._runs[run]
+
+    def _ask(self, command, run):
+        line = self._reach(run)
+        if command["do"] == "abort":
+            return line.ask({"do": "abort"})
+        why = line.ask({"do": "follow", "from": command.get("from") or 0})
+        if not why and command.get("drop"):
+            why = line.ask({"do": "drop"})
+        return why
+
+    def pump(self, socket):
+        """Pass on what came over one connection, until its other end is gone."""
+        run = next(name for name, one in self._runs.items() if one.socket is socket)
+        line = self._runs[run]
+        is_open = line.take()
+        self._tell(run, line)
+        if not is_open:
+            socket.close()
+            del self._runs[run]
+
+    def _tell(self, run, line):
+        reports, line.reports = line.reports, []
+        for report in reports:
+            self._wire.send(t="order", run=run, **report)
+
+
+class Line(object):
+    """One connection: reports as they come, and an answer to each question."""
+
+    def __init__(self, socket):
+        self.socket = socket
+        self.reports = []
+        self._answers = []
+        self._rest = b""
+        socket.settimeout(ANSWER_S)
+
+    def ask(self, question):
+        """Ask and wait for the answer: an error, or an empty text. Raises OSError."""
+        self.socket.sendall(json.dumps(question).encode("ascii") + b"\n")
+        while not self._answers:
+            if not self.take():
+                return "it ended meanwhile"
+        return self._answers.pop(0)
+
+    def take(self):
+        """Take what is there, waiting for something; return False at the end."""
+        data = self.socket.recv(65536)
+        *lines, self._rest = (self._rest + data).split(b"\n")
+        for text in lines:
+            line = json.loads(text.decode("ascii"))
+            if "re" in line:
+                self._answers.append(line["re"])
+            else:
+                self.reports.append(line)
+        return bool(data)

@@ -19,7 +19,14 @@ NOT_HERE = (errno.ENOSYS, errno.EPERM, errno.EINVAL)  # an old kernel, a sandbox
 
 
 class Refused(Exception):
-    """This is not the process that was meant, or it is there no more; the reason in words."""
+    """This is not the process that was meant, or it is there no more.
+
+    `word` is one of the report's: gone, changed, forbidden.
+    """
+
+    def __init__(self, word, why=""):
+        Exception.__init__(self, why or word)
+        self.word = word
 
 
 def look(pid):
@@ -129,7 +136,7 @@ class Target(object):
             self.fd = open_descriptor(pid)
         except OSError as error:
             if error.errno == errno.ESRCH:
-                raise Refused("no such process")
+                raise Refused("gone", "no such process")
             self.why_no_fd = errno.errorcode.get(error.errno or 0, str(error.errno))
         # The descriptor first, then the look: what is compared is what the descriptor holds.
         try:
@@ -141,12 +148,12 @@ class Target(object):
     def _compare(self):
         found = look(self.pid)
         if is_over(found) and (found is None or found[0] == self.wanted[0]):
-            raise Refused("no such process")
+            raise Refused("gone", "no such process")
         why = difference(self.wanted, found)
         if why:
-            raise Refused(why)
+            raise Refused("changed", why)
         if found[3] == "Z" and self._has_handle is not None and not self._has_handle(self.pid):
-            raise Refused("its main thread has ended, and no living thread holds the device")
+            raise Refused("changed", "its main thread has ended, no living thread holds the device")
 
     def state(self):
         """Return the state's letter, or an empty text where it is gone."""
@@ -164,7 +171,7 @@ class Target(object):
             self._deliver(number)
         except OSError as error:
             if error.errno == errno.ESRCH:
-                raise Refused("no such process")
+                raise Refused("gone", "no such process")
             raise
 
     def _deliver(self, number):

@@ -35,6 +35,9 @@ HAND_MODULES = (
 ORDER_MODULES = (
     "gpudash.probe.target",
     "gpudash.probe.kin",
+    "gpudash.probe.saving",
+    "gpudash.probe.course",
+    "gpudash.probe.managed",
     "gpudash.probe.stuck",
     "gpudash.probe.orders",
     "gpudash.probe.carrier",

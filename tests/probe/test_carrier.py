@@ -11,11 +11,13 @@ from typing import Any
 
 import pytest
 
+from gpudash.core.cleanup.reports import Began, Done, Exited, Sent, StepEnded
 from gpudash.core.events import OrderTold
-from gpudash.probe.line import boot_id, now
+from gpudash.probe.devices import INITIAL_PID_NAMESPACE
 from gpudash.sources import shipping
 from tests.probe.running import Program
-from tests.probe.test_orders import STUBBORN, Crowd, code, identity, step
+from tests.probe.test_orders import KILL, STUBBORN, Crowd, code, family, identity, step
+from tests.probe.test_orders import order as any_order
 
 RUN = "20261129T120000Z-clean-test"
 
@@ -45,20 +47,18 @@ def crowd() -> Iterator[Crowd]:
     crowd.end()
 
 
-def order(run: str, targets: list[list[Any]], *steps: dict[str, Any], within_s: float = 60) -> Any:
-    return {
-        "run": run,
-        "boot": boot_id(),
-        "deadline": now() + within_s,
-        "targets": targets,
-        "gpus": [],
-        "steps": list(steps),
-    }
+def order(run: str, families: list[dict[str, Any]], **more: object) -> dict[str, Any]:
+    return {**any_order(*families, within_s=60.0), "run": run, **more}
 
 
-def told(program: Program, kind: str) -> dict[str, Any]:
-    line = program.until(lambda line: line["t"] == "order" and line["line"]["k"] == kind)
-    return dict(line["line"])
+def told(program: Program, what: str) -> dict[str, Any]:
+    return program.until(lambda line: line["t"] == "order" and line["what"] == what)
+
+
+def drop(program: Program, run: str) -> None:
+    """Let the reports go, once the order is over."""
+    program.send(99, "report", run=run, drop=True)
+    assert program.of("ack", id=99)["ok"]
 
 
 def name(request: pytest.FixtureRequest) -> str:
@@ -70,16 +70,17 @@ def test_an_order_is_told_line_by_line(
 ) -> None:
     process = crowd.add()
     run = name(request)
+    wanted = order(run, [family([identity(process.pid)], step("TERM", "roots"), KILL)])
     with hand() as program:
-        program.send(1, "order", run=run, order=order(run, [identity(process.pid)], step(15, [0])))
+        program.send(1, "order", order=wanted)
         assert program.of("ack", id=1)["ok"]
-        assert told(program, "signal")["signal"] == 15
-        assert told(program, "done")["left"] == []
-        events = [event for event in program.events if isinstance(event, OrderTold)]
-        assert [event.kind for event in events] == ["bound", "signal", "ended", "done"]
-        assert [event.number for event in events] == [0, 1, 2, 3]
-        program.send(2, "fetched", run=run)
-        told(program, "closed")
+        told(program, "done")
+        reports = [event.report for event in program.events if isinstance(event, OrderTold)]
+        whats = [type(report.told) for report in reports]
+        assert whats == [Began, Sent, Exited, StepEnded, Done]
+        assert [report.number for report in reports] == [0, 1, 2, 3, 4]
+        assert {report.run for report in reports} == {run}
+        drop(program, run)
     assert code(process) == -15
 
 
@@ -88,64 +89,66 @@ def test_an_order_outlives_the_hand_and_is_fetched_by_another(
 ) -> None:
     process = crowd.add(STUBBORN)
     run = name(request)
-    wanted = order(run, [identity(process.pid)], step(15, [0]), step(9, [0], at=1.0))
+    steps = (step("TERM", "roots", 1.0), KILL)
     with hand() as program:
-        program.send(1, "order", run=run, order=wanted)
-        told(program, "signal")
+        program.send(1, "order", order=order(run, [family([identity(process.pid)], *steps)]))
+        told(program, "sent")
         os.kill(program.child.pid, signal.SIGKILL)
     assert code(process) == -9
     with hand() as program:
         program.send(1, "report", run=run)
-        lines = [told(program, kind) for kind in ("bound", "signal", "signal", "ended", "done")]
-        assert [line["n"] for line in lines] == [0, 1, 2, 3, 4]
-        program.send(2, "fetched", run=run)
-        told(program, "closed")
+        wanted = ("begun", "sent", "step", "sent", "exited", "step", "done")
+        lines = [told(program, what) for what in wanted]
+        assert [line["sig"] for line in lines if line["what"] == "sent"] == ["TERM", "KILL"]
+        program.send(2, "report", run=run, **{"from": lines[-1]["n"]})
+        assert told(program, "done") == lines[-1]
+        drop(program, run)
+    with hand() as program:
         program.send(3, "report", run=run)
-        assert not program.of("ack", id=3)["ok"]
+        assert "nothing of" in program.of("ack", id=3)["error"]
 
 
 def test_one_cleaner_at_a_time(hand: Hands, crowd: Crowd, request: pytest.FixtureRequest) -> None:
     process = crowd.add(STUBBORN)
     run = name(request)
-    wanted = order(run, [identity(process.pid)], step(15, [0]), step(9, [0], at=30.0))
+    named = [identity(process.pid)]
+    wanted = order(run, [family(named, step("TERM", "roots", 30.0), KILL)])
     with hand() as first, hand() as second:
-        first.send(1, "order", run=run, order=wanted)
+        first.send(1, "order", order=wanted)
         assert first.of("ack", id=1)["ok"]
-        other = {**wanted, "run": run + "-2"}
-        second.send(1, "order", run=run + "-2", order=other)
-        refusal = second.of("ack", id=1)
-        assert not refusal["ok"]
-        assert "another cleanup is at work here: pid " in refusal["error"]
-        second.send(2, "force", run=run)
-        assert told(first, "done")["why"] == "ended"
+        second.send(1, "order", order={**wanted, "run": run + "-2"})
+        assert second.of("ack", id=1)["error"].startswith("locked by pid ")
+        second.send(2, "order", order=order(run, [family(named, KILL)]))
+        assert second.of("ack", id=2)["ok"]
+        told(first, "done")
         assert code(process) == -9
-        first.send(2, "fetched", run=run)
-        told(first, "closed")
+        drop(second, run)
 
 
-def test_escape_stops_what_is_to_come(
+def test_an_abort_begins_nothing_more(
     hand: Hands, crowd: Crowd, request: pytest.FixtureRequest
 ) -> None:
     process = crowd.add(STUBBORN)
     run = name(request)
-    wanted = order(run, [identity(process.pid)], step(15, [0]), step(9, [0], at=30.0))
+    steps = (step("TERM", "roots", 30.0), KILL)
     with hand() as program:
-        program.send(1, "order", run=run, order=wanted)
-        told(program, "signal")
-        program.send(2, "abort", run=run)
-        assert told(program, "done")["left"][0][0] == process.pid
-        program.send(3, "fetched", run=run)
-        told(program, "closed")
+        program.send(1, "order", order=order(run, [family([identity(process.pid)], *steps)]))
+        told(program, "sent")
+        program.send(2, "report", run=run, drop=True)
+        assert program.of("ack", id=2)["error"] == "the order still runs"
+        program.send(3, "abort", run=run)
+        assert told(program, "done")["why"] == "aborted"
+        drop(program, run)
     assert process.poll() is None
 
 
 @pytest.mark.parametrize(
     ("change", "words"),
     [
-        ({"deadline": 1.0}, "after its deadline"),
-        ({"steps": [{"signal": 1, "to": [], "at": 0}]}, "no such signal"),
-        ({"run": "another"}, "another run"),
-        ({"targets": [[0, 1, 0, None]]}, "not an identity"),
+        ({"by": 1.0}, "after its deadline"),
+        ({"boot": "another"}, "started anew"),
+        ({"families": [family([[0, 1, 0, None]], KILL)]}, "not an identity"),
+        ({"families": 5}, "not an order"),
     ],
 )
 def test_what_can_not_be_carried_is_refused_before_anything(
@@ -153,25 +156,33 @@ def test_what_can_not_be_carried_is_refused_before_anything(
 ) -> None:
     run = name(request)
     with hand() as program:
-        program.send(1, "order", run=run, order={**order(run, []), **change})
+        program.send(1, "order", order={**order(run, []), **change})
         assert words in program.of("ack", id=1)["error"]
         program.send(2, "report", run="/etc/passwd")
         assert program.of("ack", id=2)["error"] == "run must be a name"
+        program.send(3, "report", run=run)
+        assert "nothing of" in program.of("ack", id=3)["error"]
 
 
 def test_stand_in_devices_and_the_hosts_own_processes_do_not_go_together(
-    hand: Hands, crowd: Crowd, request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
+    hand: Hands,
+    crowd: Crowd,
+    request: pytest.FixtureRequest,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     process = crowd.add()
     run = name(request)
     monkeypatch.setenv("GPUDASH_DEVICE_MAP", "1:7=0")
     with hand() as program:
-        program.send(1, "order", run=run, order=order(run, [identity(process.pid)], step(9, [0])))
+        program.send(1, "order", order=order(run, [family([identity(process.pid)], KILL)]))
         answer = program.of("ack", id=1)
-    is_initial = os.stat("/proc/self/ns/pid").st_ino == 4026531836
-    assert answer["ok"] != is_initial
-    if is_initial:
-        assert process.poll() is None
+        is_initial = os.stat("/proc/self/ns/pid").st_ino == INITIAL_PID_NAMESPACE
+        assert answer["ok"] != is_initial
+        if is_initial:
+            assert process.poll() is None
+        else:
+            told(program, "done")
+            drop(program, run)
 
 
 def test_a_carrier_keeps_nothing_of_the_link(
@@ -180,31 +191,16 @@ def test_a_carrier_keeps_nothing_of_the_link(
     """The link ends with the hand: whoever waits for its output must not wait for the carrier."""
     process = crowd.add(STUBBORN)
     run = name(request)
-    wanted = order(run, [identity(process.pid)], step(15, [0]), step(9, [0], at=30.0))
+    named = [identity(process.pid)]
     with hand() as program:
-        program.send(1, "order", run=run, order=wanted)
-        told(program, "signal")
+        steps = (step("TERM", "roots", 30.0), KILL)
+        program.send(1, "order", order=order(run, [family(named, *steps)]))
+        told(program, "sent")
         program.send(2, "bye")
         program.to_end()
     with hand() as program:
-        program.send(1, "force", run=run)
+        program.send(1, "order", order=order(run, [family(named, KILL)]))
         program.send(2, "report", run=run)
         told(program, "done")
-        program.send(3, "fetched", run=run)
-        told(program, "closed")
+        drop(program, run)
     assert code(process) == -9
-
-
-def test_a_record_that_was_fetched_is_gone(
-    hand: Hands, crowd: Crowd, request: pytest.FixtureRequest
-) -> None:
-    run = name(request)
-    process = crowd.add()
-    with hand() as program:
-        program.send(1, "order", run=run, order=order(run, [identity(process.pid)], step(15, [0])))
-        told(program, "done")
-        program.send(2, "fetched", run=run)
-        told(program, "closed")
-    with hand() as program:
-        program.send(1, "report", run=run)
-        assert "no record" in program.of("ack", id=1)["error"]

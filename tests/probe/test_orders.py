@@ -10,12 +10,14 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
+from pathlib import Path
 from typing import Any
 
 import pytest
 
-from gpudash.probe import orders, target
-from gpudash.probe.line import boot_id, now
+from gpudash.probe import course, orders, target
+from gpudash.probe.devices import INITIAL_PID_NAMESPACE
+from gpudash.probe.line import boot_id, now, pid_namespace
 from gpudash.probe.orders import BadOrder, Execution
 from gpudash.probe.target import look
 
@@ -72,14 +74,14 @@ def kernel(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> s
 class Record(list[dict[str, Any]]):
     """What an order says of itself."""
 
-    def __call__(self, kind: str, **fields: object) -> None:
-        self.append({"k": kind, **fields})
+    def __call__(self, what: str, **fields: object) -> None:
+        self.append({"what": what, **fields})
 
-    def of(self, kind: str) -> list[dict[str, Any]]:
-        return [line for line in self if line["k"] == kind]
+    def of(self, what: str) -> list[dict[str, Any]]:
+        return [line for line in self if line["what"] == what]
 
-    def signals(self) -> list[tuple[int, int]]:
-        return [(line["pid"], line["signal"]) for line in self.of("signal")]
+    def signals(self) -> list[tuple[int, str]]:
+        return [(line["pid"], line["sig"]) for line in self.of("sent")]
 
 
 def identity(pid: int) -> list[Any]:
@@ -88,21 +90,30 @@ def identity(pid: int) -> list[Any]:
     return [pid, *found[:3]]
 
 
-def order(
-    targets: list[list[Any]], *steps: dict[str, Any], within_s: float = 30.0
-) -> dict[str, Any]:
+def family(members: list[list[Any]], *steps: dict[str, Any], **more: object) -> dict[str, Any]:
+    return {"f": 0, "members": members, "gpus": ["gpu"], "steps": list(steps), "save_s": 0, **more}
+
+
+def order(*families: dict[str, Any], within_s: float = 30.0, **more: object) -> dict[str, Any]:
     return {
+        "v": 1,
         "run": "test",
         "boot": boot_id(),
-        "deadline": now() + within_s,
-        "targets": targets,
-        "gpus": ["gpu"],
-        "steps": list(steps),
+        "uid": os.getuid(),
+        "pidns": pid_namespace(),
+        "by": now() + within_s,
+        "since": 0,
+        "simulated": False,
+        "families": list(families),
+        **more,
     }
 
 
-def step(number: int, to: list[int], at: float = 0.0, **more: object) -> dict[str, Any]:
-    return {"signal": number, "to": to, "at": at, **more}
+def step(send: str, to: object, wait: float = 20.0, **more: object) -> dict[str, Any]:
+    return {"send": send, "to": to, "roots": 1, "wait": wait, **more}
+
+
+KILL = {"send": "KILL", "to": "all", "roots": 1, "wait": 10.0, "rounds": 3}
 
 
 def begun(
@@ -129,44 +140,57 @@ def code(process: subprocess.Popen[str]) -> int:
 def test_a_root_is_asked_once_and_its_member_when_it_is_gone(crowd: Crowd) -> None:
     root, member = crowd.add(), crowd.add()
     record = Record()
-    wanted = order(
-        [identity(root.pid), identity(member.pid)],
-        step(15, [0]),
-        step(15, [1], at=25.0, gone=[0]),
-    )
-    carry(begun(wanted, record))
-    assert record.signals() == [(root.pid, 15), (member.pid, 15)]
+    steps = (step("TERM", "roots"), step("TERM", "rest", settle=0.05, after="gone"), KILL)
+    carry(begun(order(family([identity(root.pid), identity(member.pid)], *steps)), record))
+    assert record.signals() == [(root.pid, "TERM"), (member.pid, "TERM")]
     assert (code(root), code(member)) == (-15, -15)
-    assert record[-1] == {"k": "done", "why": "ended", "left": []}
+    assert record[-1] == {"what": "done", "why": "finished"}
+    assert [line["left"] for line in record.of("step")] == [0, 0]
+
+
+@pytest.mark.usefixtures("kernel")
+def test_a_member_that_goes_with_its_root_is_not_asked(crowd: Crowd) -> None:
+    root, member = crowd.add(), crowd.add()
+    record = Record()
+    steps = (step("TERM", "roots"), step("TERM", "rest", settle=5.0, after="gone"), KILL)
+    wanted = order(family([identity(root.pid), identity(member.pid)], *steps))
+    execution = begun(wanted, record)
+    execution.advance()
+    member.kill()
+    code(member)
+    carry(execution)
+    assert record.signals() == [(root.pid, "TERM")]
 
 
 @pytest.mark.usefixtures("kernel")
 def test_who_does_not_listen_is_killed_at_its_time(crowd: Crowd) -> None:
     process = crowd.add(STUBBORN)
     record = Record()
-    carry(begun(order([identity(process.pid)], step(15, [0]), step(9, [0], at=0.2)), record))
-    assert record.signals() == [(process.pid, 15), (process.pid, 9)]
+    steps = (step("TERM", "roots", 0.2), step("TERM", "rest", after="gone"), KILL)
+    carry(begun(order(family([identity(process.pid)], *steps)), record))
+    assert record.signals() == [(process.pid, "TERM"), (process.pid, "KILL")]
     assert code(process) == -9
+    assert [line["left"] for line in record.of("step")] == [1, 0]
 
 
 @pytest.mark.usefixtures("kernel")
 @pytest.mark.parametrize(
-    ("place", "change", "why"),
+    ("place", "change"),
     [
-        (1, lambda start: start + 1, "another process has its pid now"),
-        (2, lambda uid: uid + 1, "its user changed"),
-        (3, lambda exe: [exe[0], exe[1] + 1], "it runs another program now"),
+        (1, lambda start: start + 1),
+        (2, lambda uid: uid + 1),
+        (3, lambda exe: [exe[0], exe[1] + 1]),
     ],
 )
 def test_another_identity_gets_nothing(
-    crowd: Crowd, place: int, change: Callable[[Any], Any], why: str
+    crowd: Crowd, place: int, change: Callable[[Any], Any]
 ) -> None:
     process = crowd.add()
     named = identity(process.pid)
     named[place] = change(named[place])
     record = Record()
-    carry(begun(order([named], step(15, [0]), step(9, [0], at=0.1)), record))
-    assert [line["why"] for line in record.of("refused")] == [why]
+    carry(begun(order(family([named], step("TERM", "roots"), KILL)), record))
+    assert [line["why"] for line in record.of("refused")] == ["changed"]
     assert record.signals() == []
     assert process.poll() is None
 
@@ -178,7 +202,7 @@ def test_who_became_another_program_after_it_was_bound_gets_nothing(crowd: Crowd
     )
     process = crowd.add(text)
     record = Record()
-    execution = begun(order([identity(process.pid)], step(15, [0], at=0.0)), record)
+    execution = begun(order(family([identity(process.pid)], KILL)), record)
     assert process.stdin is not None
     before = identity(process.pid)[3]
     process.stdin.write("\n")
@@ -187,24 +211,16 @@ def test_who_became_another_program_after_it_was_bound_gets_nothing(crowd: Crowd
     while identity(process.pid)[3] == before and time.monotonic() < until:
         time.sleep(0.01)
     carry(execution)
-    assert [line["why"] for line in record.of("refused")] == ["it runs another program now"]
+    assert [line["why"] for line in record.of("refused")] == ["changed"]
     assert record.signals() == []
     assert process.poll() is None
 
 
-def test_own_room_and_init_are_refused() -> None:
+def test_own_room_is_refused() -> None:
     record = Record()
     up = [identity(os.getpid()), identity(os.getppid())]
-    carry(begun(order([*up, [1, 0, 0, None]], step(9, [0, 1, 2])), record))
-    assert len(record.of("refused")) == 3
-    assert record.signals() == []
-
-
-def test_what_is_protected_is_refused(crowd: Crowd) -> None:
-    process = crowd.add()
-    record = Record()
-    wanted = order([identity(process.pid)], step(9, [0]))
-    carry(Execution(wanted, record, lambda *_: True, (process.pid,)))
+    carry(begun(order(family(up, KILL)), record))
+    assert [line["why"] for line in record.of("refused")] == ["forbidden", "forbidden"]
     assert record.signals() == []
 
 
@@ -216,7 +232,8 @@ def test_who_is_stopped_is_told_to_go_on(crowd: Crowd) -> None:
     while target.look(process.pid)[3] != "T" and time.monotonic() < until:
         time.sleep(0.01)
     record = Record()
-    carry(begun(order([identity(process.pid)], step(15, [0])), record))
+    carry(begun(order(family([identity(process.pid)], step("TERM", "roots"))), record))
+    assert record.signals() == [(process.pid, "TERM"), (process.pid, "CONT")]
     assert code(process) == -15
 
 
@@ -237,15 +254,15 @@ def test_children_born_after_the_plan_join_where_they_hold_a_device(
     assert process.stdin is not None
     assert process.stdout is not None
     record = Record()
-    wanted = order([identity(process.pid)], step(9, [0], children=True))
+    wanted = order(family([identity(process.pid)], KILL))
     execution = begun(wanted, record, lambda pid: holds or pid == process.pid)
     process.stdin.write("\n")
     process.stdin.flush()
     child = int(process.stdout.readline())
     try:
         carry(execution)
-        assert (child, 9) in record.signals() or not holds
-        assert [line["pid"] for line in record.of("joined")] == ([child] if holds else [])
+        assert ((child, "KILL") in record.signals()) == holds
+        assert [line["who"][0] for line in record.of("joined")] == ([child] if holds else [])
         assert (look(child) is None or target.is_over(look(child))) == holds
     finally:
         if not holds:
@@ -272,69 +289,158 @@ def test_a_leader_that_ended_is_signalled_for_its_living_thread(
     record = Record()
     named = identity(process.pid)
     assert named[3] is None
-    carry(begun(order([named], step(9, [0])), record, lambda _: holds))
-    assert record.signals() == ([(process.pid, 9)] if holds else [])
-    assert (record.of("ended") != []) == holds
+    carry(begun(order(family([named], KILL)), record, lambda _: holds))
+    assert record.signals() == ([(process.pid, "KILL")] if holds else [])
+    assert (record.of("exited") != []) == holds
 
 
-def test_an_abort_sends_nothing_more(crowd: Crowd) -> None:
+def test_an_abort_begins_nothing_more(crowd: Crowd) -> None:
     process = crowd.add(STUBBORN)
     record = Record()
-    execution = begun(order([identity(process.pid)], step(15, [0]), step(9, [0], at=0.0)), record)
+    execution = begun(order(family([identity(process.pid)], step("TERM", "roots"), KILL)), record)
+    execution.advance()
     execution.abort()
     carry(execution)
-    assert record.signals() == []
-    assert record[-1]["why"] == "aborted"
-    assert record[-1]["left"][0][0] == process.pid
+    assert record.signals() == [(process.pid, "TERM")]
+    assert record[-1] == {"what": "done", "why": "aborted"}
+    assert process.poll() is None
 
 
-def test_force_does_not_wait(crowd: Crowd) -> None:
+def test_other_steps_for_the_same_members_force(crowd: Crowd) -> None:
     process = crowd.add(STUBBORN)
     record = Record()
-    wanted = order([identity(process.pid)], step(15, [0], at=20.0), step(9, [0], at=25.0))
-    execution = begun(wanted, record)
+    named = [identity(process.pid)]
+    execution = begun(order(family(named, step("TERM", "roots"), KILL)), record)
     assert execution.advance() is not None
-    execution.force()
+    execution.replace(order(family(named, KILL)))
     carry(execution)
-    assert record.signals() == [(process.pid, 9)]
+    assert record.signals() == [(process.pid, "TERM"), (process.pid, "KILL")]
     assert code(process) == -9
+
+
+def test_who_was_asked_once_is_not_asked_again(crowd: Crowd) -> None:
+    process = crowd.add(STUBBORN)
+    record = Record()
+    named = [identity(process.pid)]
+    execution = begun(order(family(named, step("TERM", "roots"), KILL)), record)
+    assert execution.advance() is not None
+    execution.replace(order(family(named, step("TERM", "all", 0.1), KILL)))
+    carry(execution)
+    assert record.signals() == [(process.pid, "TERM"), (process.pid, "KILL")]
+
+
+def test_other_members_are_another_order(crowd: Crowd) -> None:
+    one, other = crowd.add(), crowd.add()
+    record = Record()
+    execution = begun(order(family([identity(one.pid)], step("TERM", "roots", 0.1))), record)
+    with pytest.raises(BadOrder):
+        execution.replace(order(family([identity(other.pid)], KILL)))
+    carry(execution)
+    assert other.poll() is None
 
 
 def test_the_deadline_ends_it(crowd: Crowd) -> None:
     process = crowd.add(STUBBORN)
     record = Record()
-    wanted = order([identity(process.pid)], step(15, [0]), step(9, [0], at=20.0), within_s=0.1)
-    carry(begun(wanted, record))
-    assert record.signals() == [(process.pid, 15)]
+    steps = (step("TERM", "roots"), KILL)
+    carry(begun(order(family([identity(process.pid)], *steps), within_s=0.1), record))
+    assert record.signals() == [(process.pid, "TERM")]
     assert record[-1]["why"] == "deadline"
 
 
-def test_an_order_of_another_boot_is_none() -> None:
+def test_families_go_side_by_side(crowd: Crowd) -> None:
+    slow, quick = crowd.add(STUBBORN), crowd.add()
+    record = Record()
+    steps = (step("TERM", "roots", 0.5), KILL)
+    first = family([identity(slow.pid)], *steps)
+    second = {**family([identity(quick.pid)], *steps), "f": 1}
+    carry(begun(order(first, second), record))
+    assert record.signals() == [(slow.pid, "TERM"), (quick.pid, "TERM"), (slow.pid, "KILL")]
+
+
+SAVING = UP + (
+    "signal.signal(15,signal.SIG_IGN)\nf=open(sys.argv[1],'wb')\nprint('up',flush=True)\n"
+    "for n in range(3):\n  sys.stdin.readline(); f.write(b'x'*(1<<20)); f.flush()\n"
+    "  print('wrote',flush=True)\nsys.stdin.read()"
+)
+
+
+@pytest.mark.parametrize("grows", [True, False])
+def test_a_checkpoint_that_grows_gives_more_time(
+    crowd: Crowd, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *, grows: bool
+) -> None:
+    process = crowd.add(SAVING, str(tmp_path / "step_1000.pt"))
+    assert process.stdin is not None
+    assert process.stdout is not None
+    record = Record()
+    at = [100.0]
+    monkeypatch.setattr(orders, "now", lambda: at[0])
+    monkeypatch.setattr(course, "now", lambda: at[0])
+    named = family([identity(process.pid)], step("TERM", "roots", 1.0), KILL, save_s=5.0)
+    execution = begun(order(named, by=1000.0), record)
+    execution.advance()
+    execution.advance()
+    if grows:
+        process.stdin.write("\n")
+        process.stdin.flush()
+        assert process.stdout.readline() == "wrote\n"
+    at[0] += 1.1
+    execution.advance()
+    assert record.signals()[1:] == ([] if grows else [(process.pid, "KILL")])
+    at[0] += 10.0
+    carry(execution)
+    assert record.signals()[1:] == [(process.pid, "KILL")]
+
+
+def test_a_managers_commands_run_one_after_the_other_until_one_fails() -> None:
+    record = Record()
+    words = [["sh", "-c", "echo one; echo two"], ["sh", "-c", "echo no >&2; exit 3"], ["true"]]
+    carry(begun(order({"f": 4, "run": words, "for": 10.0}), record))
+    told = [(line["c"], line["code"], line["words"]) for line in record.of("ran")]
+    assert told == [(0, 0, "two"), (1, 3, "no")]
+
+
+@pytest.mark.parametrize("words", [["/no/such/program"], ["sleep", "30"]])
+def test_a_managers_command_that_is_not_there_or_takes_too_long(words: list[str]) -> None:
+    record = Record()
+    carry(begun(order({"f": 4, "run": [words], "for": 0.2}), record))
+    (line,) = record.of("ran")
+    assert line["code"] is None
+
+
+@pytest.mark.parametrize(
+    "change", [{"boot": "another"}, {"pidns": 5}, {"uid": 4711}, {"simulated": True}]
+)
+def test_an_order_for_another_place_is_none(change: dict[str, Any]) -> None:
+    if change.get("simulated") and pid_namespace() != INITIAL_PID_NAMESPACE:
+        begun(order(**change), Record())
+        return
     with pytest.raises(BadOrder):
-        begun({**order([]), "boot": "another"}, Record())
+        begun(order(**change), Record())
 
 
 @pytest.mark.parametrize(
     "change",
     [
+        {"v": 2},
         {"run": 3},
-        {"targets": [[1, 2]]},
-        {"targets": [[-5, 1, 0, None]], "steps": [{"signal": 9, "to": [1], "at": 0}]},
-        {"steps": [{"signal": 0, "to": [], "at": 0}]},
-        {"steps": [{"signal": 9, "to": [-1], "at": 0}]},
-        {"steps": [{"signal": 9, "to": ["0"], "at": 0}]},
-        {"deadline": "soon"},
-        {"targets": None},
+        {"by": "soon"},
+        {"families": None},
+        {"families": [{"f": 0}]},
+        {"families": [family([[5, 2]])]},
+        {"families": [family([[0, 1, 0, None]], KILL)]},
+        {"families": [family([[1, 1, 0, None]], KILL)]},
+        {"families": [family([[-5, 1, 0, None]], KILL)]},
+        {"families": [family([[5, 1, 0, ["a", 2]]], KILL)]},
+        {"families": [family([[5, 1, 0, None]], step("HUP", "all"))]},
+        {"families": [family([[5, 1, 0, None]], step("KILL", [1]))]},
+        {"families": [family([[5, 1, 0, None]], step("KILL", [-1]))]},
+        {"families": [family([[5, 1, 0, None]], step("KILL", ["0"]))]},
+        {"families": [family([[5, 1, 0, None]] * 1001, KILL)]},
+        {"families": [{"f": 0, "run": [[]], "for": 1}]},
+        {"families": [{"f": 0, "run": [["a", 1]], "for": 1}]},
     ],
 )
 def test_what_is_no_order_is_refused_whole(change: dict[str, Any]) -> None:
     with pytest.raises(BadOrder):
-        orders.check({**order([]), **change})
-
-
-def test_a_negative_pid_is_never_a_group(crowd: Crowd) -> None:
-    process = crowd.add()
-    named = identity(process.pid)
-    with pytest.raises(BadOrder):
-        orders.check(order([[-process.pid, *named[1:]]], step(9, [0])))
-    assert process.poll() is None
+        orders.check({**order(), **change})

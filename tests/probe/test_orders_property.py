@@ -14,7 +14,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gpudash.probe import kin, orders, stuck, target
+from gpudash.probe import course, kin, orders, saving, target
 
 UIDS = (0, 1000)
 
@@ -42,6 +42,8 @@ class Kernel:
     sent: list[tuple[list[Any], Proc, int]] = field(default_factory=list)
     time: float = 0.0
     starts: int = 100
+    other: dict[str, Any] = field(default_factory=dict)
+    """The order that takes the place of the first."""
 
     def born(self, pid: int, parent: int, uid: int, exe: int, *, holds: bool) -> Proc:
         self.starts += 1
@@ -83,8 +85,8 @@ class Kernel:
     def readable(self, fds: list[int], *_rest: object) -> tuple[list[int], list[int], list[int]]:
         return [fd for fd in fds if self.table.get(self.open[fd].pid) is not self.open[fd]], [], []
 
-    def parents(self) -> dict[int, int]:
-        return {pid: proc.parent for pid, proc in self.table.items()}
+    def tree(self) -> dict[int, tuple[int, int, int, int]]:
+        return {pid: (proc.parent, 1, 1, proc.start) for pid, proc in self.table.items()}
 
 
 EVENTS = st.one_of(
@@ -102,7 +104,7 @@ def happen(kernel: Kernel, execution: orders.Execution, event: tuple[Any, ...]) 
         case ("abort",):
             execution.abort()
         case ("force",):
-            execution.force()
+            execution.replace(kernel.other)
         case ("fork", pid, child, holds) if pid in kernel.table and child not in kernel.table:
             parent = kernel.table[pid]
             kernel.born(child, pid, parent.uid, 7, holds=holds)
@@ -124,18 +126,24 @@ def happen(kernel: Kernel, execution: orders.Execution, event: tuple[Any, ...]) 
 
 STEPS = st.lists(
     st.builds(
-        lambda number, to, at, gone, children: {
-            "signal": number,
+        lambda send, to, wait, settle, after, rounds: {
+            "send": send,
             "to": to,
-            "at": at,
-            "gone": gone,
-            "children": children,
+            "roots": 2,
+            "wait": wait,
+            "settle": settle,
+            "after": after,
+            "rounds": rounds,
         },
-        st.sampled_from([15, 9]),
-        st.lists(st.integers(0, 3), unique=True, max_size=4),
+        st.sampled_from(["TERM", "KILL"]),
+        st.one_of(
+            st.sampled_from(["roots", "rest", "all"]),
+            st.lists(st.integers(0, 3), unique=True, max_size=4),
+        ),
         st.sampled_from([0.0, 0.1, 1.0]),
-        st.lists(st.integers(0, 3), unique=True, max_size=2),
-        st.booleans(),
+        st.sampled_from([0.0, 0.3]),
+        st.sampled_from(["always", "gone"]),
+        st.integers(1, 3),
     ),
     min_size=1,
     max_size=4,
@@ -148,7 +156,8 @@ STEPS = st.lists(
     steps=STEPS,
     before=st.lists(EVENTS, max_size=4),
     later=st.lists(EVENTS, max_size=25),
-    protected=st.sets(st.integers(10, 13), max_size=1),
+    never=st.sets(st.integers(10, 13), max_size=1),
+    again=STEPS,
 )
 def test_only_who_was_named_and_as_it_was(
     *,
@@ -156,7 +165,8 @@ def test_only_who_was_named_and_as_it_was(
     steps: list[dict[str, Any]],
     before: list[tuple[Any, ...]],
     later: list[tuple[Any, ...]],
-    protected: set[int],
+    never: set[int],
+    again: list[dict[str, Any]],
 ) -> None:
     kernel = Kernel(has_pidfd)
     named = [kernel.born(pid, 1, 0, 7, holds=True).identity() for pid in range(10, 14)]
@@ -171,38 +181,48 @@ def test_only_who_was_named_and_as_it_was(
         patch.setattr(target.os, "kill", kernel.kill)
         patch.setattr(target.os, "close", lambda _fd: None)
         patch.setattr(target.select, "select", kernel.readable)
-        patch.setattr(kin, "parents", kernel.parents)
+        patch.setattr(kin, "tree", kernel.tree)
+        patch.setattr(kin, "comm_of", lambda _pid: "child")
+        patch.setattr(saving, "written", lambda _pid: {})
         patch.setattr(kin, "now", lambda: kernel.time)
         patch.setattr(orders, "now", lambda: kernel.time)
-        patch.setattr(orders, "boot_id", lambda: "boot")
-        patch.setattr(orders, "untouchable", lambda: {0, 1})
-        patch.setattr(orders, "waiting_facts", lambda _pid: None)
+        patch.setattr(course, "now", lambda: kernel.time)
+        patch.setattr(orders, "check_place", lambda _order: None)
+        patch.setattr(orders, "untouchable", lambda: {0, 1, *never})
+        patch.setattr(orders, "survivor", lambda _family, _pid: None)
         record: list[dict[str, Any]] = []
         for event in before:
             if event[0] in ("die", "reuse", "exec", "setuid", "stop", "fork"):
                 happen(kernel, None, event)  # type: ignore[arg-type]
+
+        def ordered(steps: list[dict[str, Any]]) -> dict[str, Any]:
+            family = {"f": 0, "members": named, "gpus": ["gpu"], "steps": steps, "save_s": 2}
+            return {"v": 1, "run": "r", "by": 60.0, "since": 0, "families": [family]}
+
+        kernel.other = ordered(again)
         execution = orders.Execution(
-            {"run": "r", "boot": "boot", "deadline": 60.0, "targets": named, "steps": steps},
-            lambda kind, **fields: record.append({"k": kind, **fields}),
+            ordered(steps),
+            lambda what, **fields: record.append({"what": what, **fields}),
             lambda pid, _gpus: pid in kernel.table and kernel.table[pid].holds,
-            protected,
         )
         assert kernel.sent == []
         for event in [*later, ("wait", 61.0)]:
-            if execution.end:
+            if execution.is_over:
                 break
             execution.advance()
             happen(kernel, execution, event)
-    joined = {(line["pid"], line["start"]) for line in record if line["k"] == "joined"}
+    joined = {tuple(line["who"][:2]) for line in record if line["what"] == "joined"}
     for identity, proc, number in kernel.sent:
         assert number in (9, 15, 18)
-        assert proc.pid not in protected
+        assert proc.pid not in never
         assert proc.pid not in (14, 15)
-        is_kin = (proc.pid, proc.start) in joined and proc.holds and identity[2] == 0
-        assert tuple(map(str, identity)) in planned or is_kin
+        is_heir = (proc.pid, proc.start) in joined and proc.holds and identity[2] == 0
+        assert tuple(map(str, identity)) in planned or is_heir
+    asked = [proc for _, proc, number in kernel.sent if number == 15]
+    assert len(asked) == len(set(asked))
 
 
 def test_the_stand_in_has_what_the_probe_uses() -> None:
     """A name that is patched must be one that the probe calls."""
     assert kin.look is target.look
-    assert orders.waiting_facts is stuck.waiting_facts
+    assert course.Target is target.Target

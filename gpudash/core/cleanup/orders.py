@@ -6,7 +6,8 @@ counts sleep, the one of the wire's `mono`.
     {"id": 7, "do": "order", "order": ORDER}
 
     ORDER  = {"v": 1, "run": TEXT, "boot": TEXT|null, "uid": N, "pidns": N|null,
-              "by": SECONDS, "simulated": BOOL, "families": [FAMILY, …]}
+              "by": SECONDS, "since": SECONDS, "simulated": BOOL,
+              "families": [FAMILY, …]}
     FAMILY = {"f": N, "members": [[pid, start, uid, [dev, ino]|null], …], "gpus": [NAME, …],
               "steps": [STEP, …], "save_s": SECONDS}
            | {"f": N, "run": [[WORD, …], …], "for": SECONDS}
@@ -25,9 +26,10 @@ thread). Who differs or is gone is `refused` with a reason and never signalled a
 below, itself, its ancestors, and kernel threads are refused, whatever an order says. Signals go to
 single processes, never to a group, a session or a pattern.
 
-**Heirs.** A process that is no member, whose parent is (or was when it was first seen) a member or
-an heir, or whose session or group a member leads, which has the family's uid and one of `gpus`
-open, joins: it is reported `joined`, then is one of `rest` and `all`. No `gpus`: nobody joins.
+**Heirs.** A process that is no member and was born after `since`, whose parent is (or was when it
+was first seen) a member or an heir, or whose session or group a member leads, which has the
+family's uid and one of `gpus` open, joins: it is reported `joined`, then is one of `rest` and
+`all`. No `gpus`: nobody joins.
 
 **Steps**, one after the other, all families side by side. A step whose targets are gone is
 skipped. `to`: `roots` are the first `roots` members; `rest` whoever this order has not asked yet;
@@ -132,6 +134,8 @@ class Order:
     pid_namespace: int | None
     deadline_s: float
     """By the host's clock: nothing happens after it."""
+    since_s: float
+    """By the host's clock, when the plan's processes were looked at: heirs are born after it."""
     is_simulated: bool
     families: tuple[FamilyOrder, ...]
 
@@ -164,6 +168,7 @@ def order_of(
         uid=plan.uid,
         pid_namespace=plan.pid_namespace,
         deadline_s=host_now_s + longest_s + MARGIN_S,
+        since_s=plan.host_monotonic_s,
         is_simulated=plan.is_simulated,
         families=families,
     )
@@ -266,6 +271,7 @@ def order_row(order: Order) -> dict[str, object]:
         "uid": order.uid,
         "pidns": order.pid_namespace,
         "by": round(order.deadline_s, 3),
+        "since": round(order.since_s, 3),
         "simulated": order.is_simulated,
         "families": [_family_row(family) for family in order.families],
     }

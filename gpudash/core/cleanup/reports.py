@@ -43,6 +43,8 @@ class Close(Enum):
     FINISHED = "finished"
     DEADLINE = "deadline"
     ABORTED = "aborted"
+    FAILED = "failed"
+    """The hand broke: what was done stands before it, and no more will be."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
