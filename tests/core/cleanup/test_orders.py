@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 
 from gpudash.core.checked import InvalidLine
 from gpudash.core.cleanup.consent import Given, chosen
-from gpudash.core.cleanup.orders import Order, Step, Targets, forced, order_of, order_row
+from gpudash.core.cleanup.orderrows import order_row
+from gpudash.core.cleanup.orders import Order, Step, Targets, forced, order_of
 from gpudash.core.cleanup.plan import Plan, asks_again
 from gpudash.core.cleanup.reports import (
     Began,
