@@ -50,7 +50,7 @@ class Relay(object):
 
     def connections(self):
         """Return what is readable when a report comes."""
-        return [one.socket for one in self._runs.values()]
+        return [one.connection for one in self._runs.values()]
 
     def obey(self, command):
         """Carry out one command and answer it."""
@@ -106,14 +106,14 @@ class Relay(object):
             why = line.ask({"do": "drop"})
         return why
 
-    def pump(self, socket):
+    def pump(self, connection):
         """Pass on what came over one connection, until its other end is gone."""
-        run = next(name for name, one in self._runs.items() if one.socket is socket)
+        run = next(name for name, one in self._runs.items() if one.connection is connection)
         line = self._runs[run]
         is_open = line.take()
         self._tell(run, line)
         if not is_open:
-            socket.close()
+            connection.close()
             del self._runs[run]
 
     def _tell(self, run, line):
@@ -125,16 +125,16 @@ class Relay(object):
 class Line(object):
     """One connection: reports as they come, and an answer to each question."""
 
-    def __init__(self, socket):
-        self.socket = socket
+    def __init__(self, connection):
+        self.connection = connection
         self.reports = []
         self._answers = []
         self._rest = b""
-        socket.settimeout(ANSWER_S)
+        connection.settimeout(ANSWER_S)
 
     def ask(self, question):
         """Ask and wait for the answer: an error, or an empty text. Raises OSError."""
-        self.socket.sendall(json.dumps(question).encode("ascii") + b"\n")
+        self.connection.sendall(json.dumps(question).encode("ascii") + b"\n")
         while not self._answers:
             if not self.take():
                 return "it ended meanwhile"
@@ -142,7 +142,7 @@ class Line(object):
 
     def take(self):
         """Take what is there, waiting for something; return False at the end."""
-        data = self.socket.recv(65536)
+        data = self.connection.recv(65536)
         *lines, self._rest = (self._rest + data).split(b"\n")
         for text in lines:
             line = json.loads(text.decode("ascii"))

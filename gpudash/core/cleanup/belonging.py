@@ -101,12 +101,12 @@ def is_login(process: Process) -> bool:
 
 def _hangs_below_login(root: Process, table: Table) -> bool:
     return any(
-        is_login(process) and (process.pid > 1 or _is_interactive(process))
+        is_login(process) and (process.pid > 1 or is_interactive(process))
         for process in table.ancestors(root)
     )
 
 
-def _is_interactive(shell: Process) -> bool:
+def is_interactive(shell: Process) -> bool:
     """Tell whether a shell runs neither a script nor a command: a container's `bash` as pid 1."""
     return all(word.startswith("-") and word != "-c" for word in shell.argv[1:])
 

@@ -9,6 +9,7 @@ from gpudash.core.cleanup.belonging import (
     Belongs,
     Origin,
     belonging,
+    is_interactive,
     origin_of,
 )
 from gpudash.core.cleanup.families import Families, Family
@@ -28,9 +29,17 @@ from gpudash.core.cleanup.leftovers import (
     find_life,
 )
 from gpudash.core.cleanup.managing import Manager, manager_of
-from gpudash.core.cleanup.plan import Action, Condition, Consent, FamilyPlan, Member, Share
+from gpudash.core.cleanup.plan import (
+    Action,
+    Condition,
+    Consent,
+    FamilyPlan,
+    Member,
+    Share,
+    Signature,
+)
 from gpudash.core.cleanup.reasons import reasons_of
-from gpudash.core.cleanup.table import Table
+from gpudash.core.cleanup.table import SHELLS, Table
 from gpudash.core.families import Key, family_key
 from gpudash.core.holding import ManagerFacts, Process
 from gpudash.core.model import Ancestor, Gpu
@@ -77,6 +86,7 @@ def describe(
         origin=origin,
         manager=manager,
         host_bytes=sum(_host_bytes(process) for process in family.members),
+        signature=_signature(family),
         dead=tuple(sorted({one.dead for one in family.inherited if one.is_sure})),
         is_never_forced=any(found.is_spared(process) for process in family.members),
     )
@@ -163,6 +173,20 @@ def _root_grace(root: Process, clients: int) -> float:
 
 def _host_bytes(process: Process) -> int:
     return max(process.rss_bytes or 0, process.locked_bytes or 0)
+
+
+def _signature(family: Family) -> Signature:
+    root, above = family.roots[0], family.above
+    return Signature(
+        exe=root.identity.exe,
+        command=command_line(root),
+        cwd=root.cwd,
+        parent=root.parent,
+        parent_name=above.comm if above and above.pid > 1 else "",
+        is_below_script=above is not None
+        and above.comm.lstrip("-") in SHELLS
+        and not is_interactive(above),
+    )
 
 
 # -- who is in it ------------------------------------------------------------------------------

@@ -16,7 +16,7 @@ from gpudash.core.units import MIB, format_memory
 from gpudash.core.verify import Verdict, judge_gpu, judge_host
 
 _NOISE_BYTES = 64 * MIB
-"""A context's own overhead makes the driver's sums fall short by so much for each process."""
+"""So much less than the whole the driver attributes to a process: its context's own."""
 
 
 def unseen_of(

@@ -118,13 +118,9 @@ class Families:
             return held
         if not table.could_hold(process) or is_observer_by_name(process):
             return None
-        open_gpus = table.gpu_handles(process)
         unexplained = {gpu.info.key for gpu in table.host.gpus if table.unexplained(gpu)}
         # A program opens every GPU that it sees; memory without a name tells which it may hold.
-        # A stand-in device has no nvidia-uvm beside it: there that alone makes it a holder.
-        likely = open_gpus & unexplained
-        if not likely and not table.scan.is_simulated:
-            likely = open_gpus
+        likely = table.gpu_handles(process) & unexplained
         return dict.fromkeys(sorted(likely)) if likely else None
 
     def _find_heirs(self) -> None:

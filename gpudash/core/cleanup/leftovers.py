@@ -16,8 +16,10 @@ from gpudash.core.cleanup.frameworks import Role, part_of
 from gpudash.core.cleanup.joining import is_orphan
 from gpudash.core.cleanup.managing import Manager
 from gpudash.core.cleanup.table import Table
+from gpudash.core.families import root_of
 from gpudash.core.holding import Process
 from gpudash.core.model import GpuState
+from gpudash.core.names import process_label
 from gpudash.core.units import plural
 
 ALIVE_S = 60.0
@@ -83,7 +85,23 @@ def _root_evidence(root: Process, family: Family, table: Table) -> str:
         # A root with memory of its own has a purpose of its own.
         if one.heir in below and not table.memory_of(root.pid):
             return f"keeps the memory of pid {one.dead}, which is dead"
-    return ""
+    return _remembered(root, table)
+
+
+def _remembered(root: Process, table: Table) -> str:
+    """Return the root that was seen above a process before and is dead now; empty for none.
+
+    Who leads a session of its own was set free on purpose.
+    """
+    info = next((one for one in table.host.processes if one.pid == root.pid), None)
+    if info is None or info.start_ticks != root.identity.start_ticks or root.session == root.pid:
+        return ""
+    former = root_of(info)
+    still = table.by_pid.get(former.pid)
+    if still is not None and still.identity.start_ticks == former.start_ticks:
+        return ""
+    name = process_label(former).name
+    return f"its root pid {former.pid} ({name}) is dead"
 
 
 def signs_of_work(family: Family, table: Table) -> tuple[str, ...]:

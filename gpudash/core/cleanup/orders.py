@@ -59,10 +59,9 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from enum import Enum
 
-from gpudash.core.cleanup.plan import Consent, FamilyId, FamilyPlan, Member, Plan, identity_row
+from gpudash.core.cleanup.plan import Consent, FamilyId, FamilyPlan, Member, Plan
 from gpudash.core.holding import Identity
 
-VERSION = 1
 REST_GRACE_S = 2.0
 HELPERS_GRACE_S = 1.0
 SETTLE_S = 0.25
@@ -120,8 +119,7 @@ class FamilyOrder:
     def longest_s(self) -> float:
         """Return how long it may take at most."""
         waits = sum(step.settle_s + step.wait_s for step in self.steps)
-        asks = any(step.signal == "TERM" for step in self.steps)
-        return waits + (self.save_s if asks else 0.0) + self.commands_s
+        return waits + self.save_s + self.commands_s
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -257,46 +255,3 @@ def _asking(family: FamilyPlan, members: list[Member]) -> tuple[Step, ...]:
         )
     )
     return tuple(steps)
-
-
-# -- as JSON -----------------------------------------------------------------------------------
-
-
-def order_row(order: Order) -> dict[str, object]:
-    """Return an order as the wire has it."""
-    return {
-        "v": VERSION,
-        "run": order.run,
-        "boot": order.boot_id,
-        "uid": order.uid,
-        "pidns": order.pid_namespace,
-        "by": round(order.deadline_s, 3),
-        "since": round(order.since_s, 3),
-        "simulated": order.is_simulated,
-        "families": [_family_row(family) for family in order.families],
-    }
-
-
-def _family_row(family: FamilyOrder) -> dict[str, object]:
-    if family.commands:
-        commands = [list(command) for command in family.commands]
-        return {"f": family.number, "run": commands, "for": family.commands_s}
-    return {
-        "f": family.number,
-        "members": [identity_row(member) for member in family.members],
-        "gpus": list(family.gpus),
-        "steps": [_step_row(step, family.roots) for step in family.steps],
-        "save_s": family.save_s,
-    }
-
-
-def _step_row(step: Step, roots: int) -> dict[str, object]:
-    return {
-        "send": step.signal,
-        "to": step.to.value if isinstance(step.to, Targets) else list(step.to),
-        "roots": roots,
-        "wait": step.wait_s,
-        "settle": step.settle_s,
-        "after": "gone" if step.is_after_gone else "always",
-        "rounds": step.rounds,
-    }

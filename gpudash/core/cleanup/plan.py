@@ -97,6 +97,21 @@ class Member:
         return self.identity.pid
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Signature:
+    """By what a family is known again when it comes back under other pids."""
+
+    exe: tuple[int, int] | None
+    command: str
+    """Command line or title of its first root."""
+    cwd: str | None
+    parent: int
+    parent_name: str
+    """Empty where the parent is init or can't be seen."""
+    is_below_script: bool = False
+    """The parent is a shell that runs a script or a loop: it may start it again."""
+
+
 FamilyId = tuple[int, int]
 """Pid and start of the first root."""
 
@@ -131,6 +146,7 @@ class FamilyPlan:
     manager: Manager | None
     host_bytes: int
     """Memory of its processes on the host: giving it back takes time after a kill."""
+    signature: Signature
     dead: tuple[int, ...] = ()
     """Dead pids whose memory it keeps."""
     is_never_forced: bool = False

@@ -157,12 +157,13 @@ def _kept(found: Families, scope: tuple[Gpu, ...]) -> tuple[Kept, ...]:
     if found.own:
         why = "gpudash itself, or what it was started from"
         kept.append(_one_kept("own", Action.NEVER, why, found.own, found, scope))
-    watching: dict[str, list[Process]] = defaultdict(list)
+    watching: dict[tuple[str, str], list[Process]] = defaultdict(list)
     for process in found.observers:
-        watching[process.comm].append(process)
+        why = "open handles, no memory" if found.table.could_hold(process) else "only reads"
+        watching[process.comm, why].append(process)
     kept += [
-        _one_kept(name, Action.WATCHING, "only reads", processes, found, scope)
-        for name, processes in watching.items()
+        _one_kept(name, Action.WATCHING, why, processes, found, scope)
+        for (name, why), processes in watching.items()
     ]
     return tuple(sorted(kept, key=lambda one: (one.action.value, one.name, one.pids)))
 

@@ -1,7 +1,19 @@
 """What the hand tells of an order under way: its report lines as values.
 
-The protocol stands in `orders`. A line that is none of it is an error, never a default; texts in it
-are outside text.
+The protocol stands in `orders`. Each line has `"t": "order"`, `run`, `n`, `at`, and by `what`:
+
+    begun      polled N               lock taken; N members without a pidfd, looked at every 20 ms
+    refused    f, pid, why            gone | changed | forbidden | denied
+    sent       f, pid, sig            TERM | KILL | CONT, taken by the kernel
+    joined     f, who IDENTITY, parent, comm
+    exited     f, pid                 its last thread is gone
+    step       f, s, left             step number s is over, with so many targets still there
+    waiting    left [[f, N], …], survivors [SURVIVOR, …]
+               SURVIVOR = {f, pid, state, where, cpu, rss|null, pending, blocked}
+    ran        f, c, code|null, words command number c is over: exit code (128 + signal), last line
+    done       why                    finished | deadline | aborted
+
+A line that is none of these is an error, never a default; texts in it are outside text.
 """
 
 from __future__ import annotations

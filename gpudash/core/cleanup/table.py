@@ -10,7 +10,7 @@ from collections import defaultdict
 
 from gpudash.core.families import BOUNDARIES, gpu_processes, pids_are_local
 from gpudash.core.holding import Device, Existence, Process, Scan
-from gpudash.core.model import Gpu, GpuState, Host, Kind
+from gpudash.core.model import Gpu, Host, Kind
 from gpudash.core.scope import normal_bus_id
 
 SHELLS = frozenset({"sh", "bash", "dash", "zsh", "fish", "ksh", "csh", "tcsh", "ash"})
@@ -21,6 +21,8 @@ REAPERS = frozenset(
     """.split()  # noqa: SIM905
 )
 """Who adopts orphans by trade; the names are cut as the kernel cuts them."""
+_CONTEXT_BYTES = 64 << 20
+"""A context's own overhead makes the driver's sums fall short by so much for each process."""
 _STOPS = BOUNDARIES | LOGINS | REAPERS | {"supervise", "s6-supervise", "runsv", "pm2", "circusd"}
 _STOP_WORDS = (
     *("jupyterlab", "jupyter-lab", "jupyter-notebook", "jupyter-server", "jupyter_server"),
@@ -92,22 +94,19 @@ class Table:
         return self.used.get(pid, {}) if self.is_trusted else {}
 
     def unexplained(self, gpu: Gpu) -> bool:
-        """Tell whether memory of a GPU belongs to nobody whom the driver names and /proc shows."""
-        reading = gpu.reading
-        if gpu.state in (GpuState.LOST, GpuState.MISSING) or reading is None:
-            return False
-        key = gpu.info.key
+        """Tell whether there is memory, or may be, of nobody who is listed and seen."""
+        reading, key = gpu.reading, gpu.info.key
         if self.dead.get(key) or self.hidden.get(key):
             return True
-        if not reading.used_bytes:
-            return False
-        if reading.processes is None or not self.is_trusted:
-            return True
         known = [memory.get(key) for memory in self.used.values() if key in memory]
+        if reading is None or reading.processes is None or not self.is_trusted:
+            return reading is None or reading.used_bytes != 0
+        if reading.used_bytes is None:
+            return not known
         if None in known:
             return False
         gap = reading.used_bytes - sum(used or 0 for used in known)
-        return gap > len(known) * (64 << 20)
+        return gap > len(known) * _CONTEXT_BYTES
 
     # -- handles -------------------------------------------------------------------------------
 

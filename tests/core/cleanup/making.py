@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import posixpath
+from dataclasses import replace
 from typing import Any
 
 from gpudash.core.cleanup.consent import Given, chosen
@@ -18,7 +19,7 @@ from gpudash.core.holding import (
     Process,
     Scan,
 )
-from gpudash.core.model import GpuProcess, Host, Kind
+from gpudash.core.model import GpuProcess, Host, Kind, ProcessInfo
 from tests.core.making import GIB, facts, gpu_info, host_of, reading, sample, told
 from tests.core.making import hello as hello_of
 
@@ -53,6 +54,7 @@ class Box:
         self.scan_changes: dict[str, Any] = {}
         self.host_changes: dict[str, Any] = {}
         self.gpu_changes: dict[int, dict[str, Any]] = {}
+        self.seen: tuple[ProcessInfo, ...] = ()
         self.add(1, "systemd", parent=0, uid=0, age_s=9000.0)
         self.add(SSHD, "sshd", uid=0, age_s=8000.0)
         self.add(SHELL, "-bash", comm="bash", parent=SSHD, age_s=7000.0, login_session=3)
@@ -149,7 +151,8 @@ class Box:
             for index, rows in enumerate(self.listed)
         ]
         changes = {"uid": self.uid} | self.host_changes
-        return host_of(told(hello_of(*infos, **changes), sample(1, *readings)))
+        host = host_of(told(hello_of(*infos, **changes), sample(1, *readings)))
+        return replace(host, processes=self.seen)
 
     def plan(
         self, *answers: ManagerFacts, at_s: float = 100.0, is_first: bool = False, **request: Any

@@ -7,6 +7,7 @@ D… signals, E… readings, F… leftovers).
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
@@ -32,6 +33,7 @@ from tests.core.cleanup.making import (
     handles,
     pids_of,
 )
+from tests.core.making import ancestor, info
 
 
 def server(box: Box, root: int = 200, parent: int = SHELL, gpus: tuple[int, ...] = (0, 1)) -> None:
@@ -173,10 +175,13 @@ def test_a13_who_opens_no_uvm_only_watches() -> None:
     box = Box()
     box.add(300, "nvtop", handles=handles(0, 1, uvm=False))
     box.add(301, "python", "my_monitor.py", handles=(device(Device.CONTROL),))
-    box.add(302, "python", "x.py", opens=(0,))
+    box.add(302, "worker", opens=(0, 1))
+    box.add(303, "idle", opens=(1,))
+    box.used[0] = GIB
     plan = box.plan()
-    assert kept(plan, Action.WATCHING) == {"nvtop": (300,), "python": (301,)}
+    assert kept(plan, Action.WATCHING) == {"nvtop": (300,), "python": (301,), "idle": (303,)}
     assert [family.pids for family in plan.families] == [(302,)]
+    assert [share.index for share in plan.families[0].shares] == [0]
 
 
 def test_a16_a17_the_agent_is_asked_and_not_its_ranks() -> None:
@@ -620,6 +625,31 @@ def test_the_meeting_point_of_ranks_is_no_service() -> None:
     family = box.only()
     assert family.life is Life.LEFTOVER
     assert family.ports == ()
+
+
+def remembered(**changes: Any) -> Box:
+    """A worker that nothing names, seen before below a server that is dead now."""
+    box = Box()
+    box.add(301, "python", "work.py", memory={0: GIB}, **changes)
+    above = replace(ancestor(300, "python", UID, "python", "serve.py"), start_ticks=1300)
+    box.seen = (info(301, start_ticks=1301, argv=("python", "work.py"), ancestors=(above,)),)
+    return box
+
+
+def test_a_root_that_was_seen_before_and_is_dead_is_evidence() -> None:
+    family = remembered(session=299).only()
+    assert family.life is Life.LEFTOVER
+    assert "pid 300 (serve.py) is dead" in family.why[0]
+
+
+def test_who_was_set_free_on_purpose_is_no_leftover() -> None:
+    assert remembered(session=301).only().life is Life.DETACHED
+
+
+def test_a_root_that_lives_is_no_evidence() -> None:
+    box = remembered(session=299)
+    box.add(300, "python", "serve.py")
+    assert box.only().life is Life.DETACHED
 
 
 def test_old_signs_are_none() -> None:
