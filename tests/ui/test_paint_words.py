@@ -130,3 +130,13 @@ def test_commands_to_start_with() -> None:
     )
     assert lines[-1].strip() == "d demo  ? help  q quit"
     assert "gpudash doctor gpu-a" in only(lines, "doctor")
+
+
+def test_how_far_a_host_is_stands_at_its_titles_right() -> None:
+    fleet = fleets.busy()
+    far = replace(fleet.hosts[0], transport="ssh", round_trip_s=0.0124, clock_offset_s=-3.24)
+    title = screen(replace(fleet, hosts=(far,)), 120, 40)[3]
+    assert title.endswith(" clock 3.2 s behind   12 ms   now ─╮")
+    near = replace(far, round_trip_s=0.0002, clock_offset_s=0.3)
+    title = screen(replace(fleet, hosts=(near,)), 120, 40)[3]
+    assert title.endswith("─ <1 ms   now ─╮")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 
+from gpudash.core.distance import clock_words, round_trip_words
 from gpudash.core.gates import gate_of
 from gpudash.core.model import GpuState, Host, Link
 from gpudash.core.readings import held_sum
@@ -157,6 +158,11 @@ def right_pieces(view: HostView) -> tuple[Piece, ...]:
     pieces: list[Piece] = []
     if not view.is_alone and host.link is Link.LIVE and host.gpus:
         pieces.append(Piece((_sum_words(host),), 5))
+    for words, style, cost in (
+        (clock_words(host), "unknown", 3),
+        (round_trip_words(host), "text-muted", 4),
+    ):
+        pieces += [Piece(((words, style),), cost)] if words else []
     age = _age_words(view)
     if age:
         pieces.append(Piece((age,), 1))
