@@ -21,6 +21,7 @@ from gpudash.sources.oneshot import new_token
 from gpudash.sources.process import Child
 from gpudash.sources.smi import SmiSource
 from gpudash.sources.smi_child import Runner
+from gpudash.sources.sudo import NO_HAND
 
 
 class ArgvSource:
@@ -119,13 +120,6 @@ class SmiOverArgv:
     async def open_hand(self) -> Stream:
         """Raise SourceError: without a python3 there is no hand."""
         return await self._smi.open_hand()
-
-
-NO_HAND = Problem(
-    title="no process details",
-    sentence="Reading goes by sudo on this host; nothing else is started there.",
-    advice='Its sudo is "see" in the configuration.',
-)
 
 
 def not_started(program: str, error: OSError) -> Problem:

@@ -17,16 +17,19 @@ FIRST_WORD_S = 40.0
 """A first answer may take 24 s where persistence mode is off and there are many GPUs."""
 
 
-def local_source(name: str = "local", early: EarlySampler | None = None) -> HostSource:
+def local_source(
+    name: str = "local", early: EarlySampler | None = None, *, has_sudo: bool = False
+) -> HostSource:
     """Return this machine as a host; `early` is its sampler where one runs already."""
-    local = LocalSource(name, early)
+    local = LocalSource(name, early, has_sudo=has_sudo)
     return FallbackSource(local, SmiSource(name, open_hand=local.open_hand))
 
 
 class FallbackSource:
     """A host whose first way may fail before its first word; then the second one is taken.
 
-    Each new stream tries the first way again. Where the link itself failed there is no second way.
+    Each new stream tries the first way again. Where the link itself failed, or sudo refused,
+    there is no second way.
     """
 
     def __init__(self, first: HostSource, second: HostSource | None) -> None:
@@ -58,7 +61,8 @@ class FallbackSource:
             try:
                 events = await _first_words(stream)
             except SourceError as error:
-                if error.problem.exit_code is ExitCode.UNREACHABLE:
+                problem = error.problem
+                if problem.exit_code is ExitCode.UNREACHABLE or problem.needs_person:
                     raise
                 other = await self._other(interval_s)
                 if other is None:

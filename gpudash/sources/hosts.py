@@ -37,7 +37,7 @@ class Hosts:
             source = ArgvSource(way.name, way.command, python=way.python, has_sudo=way.has_sudo)
             return FallbackSource(source, SmiOverArgv(source) if way.has_smi else None)
         if way.is_local:
-            return local_source(way.name, early)
+            return local_source(way.name, early, has_sudo=way.has_sudo)
         from gpudash.sources.ssh.reach import RemoteSource
         from gpudash.sources.ssh.space import SshSpace
 

@@ -168,6 +168,73 @@ async def test_sudo_starts_the_sampler_and_no_hand(
     assert (tmp_path / "called").read_text() == "-n python3 -ISBc\n"
 
 
+SUDO_SAYS = (
+    "sudo: a password is required",
+    "Sorry, user ana is not allowed to execute '/usr/bin/python3' as root on gpu-a.",
+    "ana is not in the sudoers file.",
+)
+
+
+@pytest.mark.parametrize("words", SUDO_SAYS)
+async def test_a_sudo_that_refuses_is_named_and_not_asked_again(
+    fake_driver: FakeDriver, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, words: str
+) -> None:
+    """Here, behind a command, and over ssh; nvidia-smi does not stand in silently."""
+    sudo = tmp_path / "sudo"
+    sudo.write_text(f'#!/bin/sh\necho "{words}" >&2\nexit 1\n')
+    sudo.chmod(0o755)
+    for name, value in fake_driver.env(smi=True).items():
+        monkeypatch.setenv(name, value)
+    monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
+    hosts = Hosts(
+        [Way(name="local", has_sudo=True), Way(name="pod", command=("sh",), has_sudo=True)]
+    )
+    for host in (await survey(hosts.sources, LIMIT_S)).hosts:
+        assert host.problem is not None
+        assert (host.problem.title, host.problem.needs_person) == ("sudo refused", True)
+        assert words in host.problem.detail
+
+
+async def test_no_sudo_over_ssh(
+    home: Home, start_sshd: StartSshd, fake_driver: FakeDriver, tmp_path: Path
+) -> None:
+    path = folder_without_python(tmp_path / "small")
+    start_sshd(env=session_env(fake_driver, path=str(path)))
+    (host,) = (await read(home, "gpu-a", has_sudo=True)).hosts
+    assert host.problem is not None
+    assert host.problem.title == "no sudo"
+
+
+async def test_sudo_here_starts_the_sampler_and_no_hand(
+    fake_driver: FakeDriver, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    sudo = tmp_path / "sudo"
+    sudo.write_text(f'#!/bin/sh\nprintf %s "$1" >> {tmp_path}/called\nshift\nexec "$@"\n')
+    sudo.chmod(0o755)
+    for name, value in fake_driver.env().items():
+        monkeypatch.setenv(name, value)
+    monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
+    hosts = Hosts([Way(name="local", has_sudo=True)])
+    (host,) = (await survey(hosts.sources, LIMIT_S)).hosts
+    assert (host.link, host.problem) == (Link.LIVE, None)
+    assert (tmp_path / "called").read_text() == "-n"
+    with pytest.raises(SourceError, match="goes by sudo"):
+        await hosts.sources[0].open_hand()
+
+
+async def test_an_alias_that_leads_elsewhere_now_is_not_connected_to(
+    home: Home, gpu_a: Sshd
+) -> None:
+    """Rules were read for one HostName; another one may have others."""
+    (host,) = (await read(home, "gpu-a", judged_as="127.0.0.1")).hosts
+    assert host.link is Link.LIVE
+    for judged_as in ("192.0.2.7", ""):
+        (host,) = (await read(home, "gpu-a", judged_as=judged_as)).hosts
+        assert host.problem is not None
+        assert host.problem.title == "another machine now"
+    assert gpu_a.logins == 1
+
+
 async def test_a_command_that_is_not_here() -> None:
     hosts = await through("no-such-kubectl", "exec", "--", "sh")
     (host,) = (await survey(hosts.sources, LIMIT_S)).hosts

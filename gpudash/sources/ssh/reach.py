@@ -6,6 +6,7 @@ the OpenSSH client is taken and the reason shown. Both fall back to nvidia-smi.
 
 from __future__ import annotations
 
+from gpudash.core.errors import ExitCode
 from gpudash.core.model import Problem
 from gpudash.core.ssh_settings import SshSettings, needs_openssh
 from gpudash.core.ways import Way
@@ -49,6 +50,8 @@ class RemoteSource:
         self._refused = None
         is_attended = self._space.logins.take_invitation(self._name)
         settings = await resolve(self._to)
+        if self._said.judged_as not in (None, settings.hostname.lower()):
+            raise SourceError(_moved(self._name, settings.hostname))
         reason = await self._why_openssh(settings)
         if reason:
             self._way = self._openssh(settings, reason)
@@ -104,6 +107,16 @@ class RemoteSource:
     async def close(self) -> None:
         """End a connection that no stream ended."""
         await self._ssh.close()
+
+
+def _moved(host: str, hostname: str) -> Problem:
+    return Problem(
+        title="another machine now",
+        sentence=f"ssh resolves {host} to {hostname}; the configuration was read for another name.",
+        advice="Start gpudash anew: its rules (sudo, readonly) go by that name.",
+        exit_code=ExitCode.UNREACHABLE,
+        needs_person=True,
+    )
 
 
 class SmiOverSsh:
