@@ -63,8 +63,7 @@ async def test_login_shells(
     """As sshd does it: the login shell gets the command as one word after -c."""
     import shutil
 
-    if shutil.which(shell.split()[0]) is None:
-        pytest.skip(f"{shell} is not installed")
+    assert shutil.which(shell.split()[0]), f"{shell} is needed: .ci/run installs it"
     start_sshd(
         "gpu-a",
         f'ForceCommand {shell} -c "$SSH_ORIGINAL_COMMAND"',

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shutil
 import subprocess
 from pathlib import Path
 
@@ -13,6 +12,7 @@ from gpudash.core import remote
 from gpudash.core.model import Link
 from gpudash.core.ways import Way
 from gpudash.services.survey import survey
+from gpudash.sources import openssh
 from gpudash.sources.base import SourceError
 from gpudash.sources.hosts import Hosts
 from gpudash.sources.openssh import openssh_problem
@@ -24,7 +24,7 @@ from tests.ssh.watching import LIMIT_S, read, watching
 
 
 async def test_openssh(home: Home, gpu_a: Sshd, fake_driver: FakeDriver) -> None:
-    """Sampler and hand share one login, by a master of our own that ends by itself."""
+    """Sampler and hand share one login, by a master of our own that ends with us."""
     from tests.fake_driver import Process
 
     listed = Process(os.getpid(), used=1 << 20)
@@ -43,6 +43,10 @@ async def test_openssh(home: Home, gpu_a: Sshd, fake_driver: FakeDriver) -> None
         assert problem is not None
         assert problem.title == "link lost"
         await seen.until_all(Link.LIVE)
+        (socket,) = Path(openssh._folder()).iterdir()
+        assert socket.is_socket()
+    assert not socket.exists()
+    assert not gpu_a.sessions()
 
 
 async def test_openssh_refused(home: Home, gpu_a: Sshd) -> None:
@@ -105,6 +109,28 @@ async def test_what_a_session_must_not_have_is_off(home: Home, gpu_a: Sshd, tmp_
     assert "forwarding" not in gpu_a.log.lower()
 
 
+async def test_what_asyncssh_lacks_goes_through_openssh_by_itself(
+    home: Home, gpu_a: Sshd, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """FIDO, PKCS11 and GSSAPI: chosen by what `ssh -G` says, and the reason is shown."""
+    monkeypatch.setattr(resolve, "_is_installed", lambda module: False)
+    security_key = tmp_path / "id_ed25519_sk"
+    Path(f"{security_key}.pub").write_text("sk-ssh-ed25519@openssh.com AAAA test\n")
+    monkeypatch.setenv("KRB5CCNAME", f"FILE:{tmp_path}/ticket")
+    lines = home.config[:]
+    for option, reason in (
+        (f"IdentityFile {security_key}", f"security key {security_key}"),
+        (f"PKCS11Provider {tmp_path}/absent.so", "PKCS11Provider"),
+        ("GSSAPIAuthentication yes", "GSSAPIAuthentication"),
+        ("Compression no", ""),
+    ):
+        home.config[:] = [f"Host gpu-a\n  {option}", *lines]
+        home.write()
+        (host,) = (await read(home, "gpu-a")).hosts
+        assert host.transport == (f"openssh: {reason}" if reason else "ssh")
+        assert (host.link, host.problem) == (Link.LIVE, None)
+
+
 # -- any words ---------------------------------------------------------------------------------
 
 UNSHARE = ("unshare", "--pid", "--fork", "--mount-proc", "sh")
@@ -114,18 +140,10 @@ async def through(*words: str) -> Hosts:
     return Hosts([Way(name="pod", command=words)])
 
 
-def can_unshare() -> bool:
-    if shutil.which("unshare") is None:
-        return False
-    return subprocess.run([*UNSHARE, "-c", "true"], capture_output=True).returncode == 0
-
-
 @pytest.mark.parametrize("words", [("sh",), ("env", "X=1"), UNSHARE])
 async def test_a_command(
     fake_driver: FakeDriver, monkeypatch: pytest.MonkeyPatch, words: tuple[str, ...]
 ) -> None:
-    if words == UNSHARE and not can_unshare():
-        pytest.skip("no new pid namespace may be made here")
     for name, value in fake_driver.env().items():
         monkeypatch.setenv(name, value)
     hosts = await through(*words)
