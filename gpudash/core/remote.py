@@ -68,7 +68,21 @@ def marked_script(words: tuple[str, ...], token: str) -> str:
     for word in words:
         if not _PLAIN.fullmatch(word):
             raise ValueError(f"{word!r} would need quotes")
-    return f"echo; echo {token}; LC_ALL=C {' '.join(words)}; r=$?; echo; echo {token}:$r"
+    return _between(f"LC_ALL=C {' '.join(words)}", token)
+
+
+def hung_script(program: str, token: str) -> str:
+    """Return a marked script that ends with 1 where a program of that name hangs in the kernel.
+
+    State D of /proc/PID/stat, proc(5): not even SIGKILL ends it. Of builtins alone.
+    """
+    look = f'read l <$f && case $l in *"({program}) D"*) h=1;; esac'
+    loop = f"for f in /proc/[0-9]*/stat; do {look}; done 2>/dev/null"
+    return _between(f"h=0; {loop}; test $h = 0", token)
+
+
+def _between(command: str, token: str) -> str:
+    return f"echo; echo {token}; {command}; r=$?; echo; echo {token}:$r"
 
 
 def between_marks(text: str, token: str) -> tuple[str, int | None]:

@@ -13,6 +13,7 @@ from gpudash.sources.handover import EarlySampler
 from gpudash.sources.local import LocalSource
 from gpudash.sources.smi import SmiSource
 
+DRIVER_HANGS = "driver hangs"
 FIRST_WORD_S = 40.0
 """A first answer may take 24 s where persistence mode is off and there are many GPUs."""
 
@@ -64,7 +65,7 @@ class FallbackSource:
                 problem = error.problem
                 if problem.exit_code is ExitCode.UNREACHABLE or problem.needs_person:
                     raise
-                other = await self._other(interval_s)
+                other = await self._other(interval_s, must_tell=True)
                 if other is None:
                     raise
                 self._has_hand = False
@@ -80,12 +81,18 @@ class FallbackSource:
             if other is not None:
                 await stream.close()
 
-    async def _other(self, interval_s: float) -> Stream | None:
+    async def _other(self, interval_s: float, *, must_tell: bool = False) -> Stream | None:
+        """Return the second way's stream, or None.
+
+        Raises SourceError where it `must_tell` why: nvidia-smi is there, and the driver hangs.
+        """
         if self._second is None:
             return None
         try:
             return await self._second.open_sampler(interval_s)
-        except SourceError:
+        except SourceError as error:
+            if must_tell and error.problem.title == DRIVER_HANGS:
+                raise
             return None
 
     async def open_hand(self) -> Stream:
