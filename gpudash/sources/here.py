@@ -13,6 +13,8 @@ from gpudash.sources.handover import EarlySampler
 from gpudash.sources.local import LocalSource
 from gpudash.sources.smi import SmiSource
 
+NO_PYTHON = ("no python3", "python3 too old", "python3 can't run")
+"""Titles of a first way that failed though a shell answers there."""
 DRIVER_HANGS = "driver hangs"
 FIRST_WORD_S = 40.0
 """A first answer may take 24 s where persistence mode is off and there are many GPUs."""
@@ -65,7 +67,7 @@ class FallbackSource:
                 problem = error.problem
                 if problem.exit_code is ExitCode.UNREACHABLE or problem.needs_person:
                     raise
-                other = await self._other(interval_s, must_tell=True)
+                other = await self._other(interval_s, must_tell=problem.title in NO_PYTHON)
                 if other is None:
                     raise
                 self._has_hand = False
