@@ -185,7 +185,7 @@ def _rostered(known: tuple[Gpu, ...], roster: tuple[GpuInfo, ...]) -> tuple[Gpu,
         old = before.get(info.key) or _same_place(remaining, info)
         if old is not None and old.info.key in remaining:
             del remaining[old.info.key]
-            if info.uuid is None:
+            if info.uuid is None and old.info.uuid is not None:
                 info = replace(old.info, index=info.index)
         if old is None or old.state is GpuState.MISSING:
             gpus.append(Gpu(info=info, reading=None, state=GpuState.UNREAD))

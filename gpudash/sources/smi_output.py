@@ -22,6 +22,11 @@ class LineBuffer:
         self._rest = b""
         self._is_skipping = False
 
+    @property
+    def has_rest(self) -> bool:
+        """Tell whether a line is under way."""
+        return bool(self._rest.strip()) or self._is_skipping
+
     def feed(self, data: bytes) -> list[str]:
         """Return the lines that ended, without their newline."""
         *lines, rest = (self._rest + data).split(b"\n")

@@ -195,6 +195,7 @@ class SmiStream:
             while not session.wants_restart:
                 data = await asyncio.wait_for(stdout.read(MAX_LINE_BYTES), silent_s)
                 if not data:
+                    self._push(session.cut(self._clock(), is_torn=buffer.has_rest))
                     break
                 events = [
                     event
