@@ -96,6 +96,11 @@ def ended_problem(status: int | None, errors: str, *, has_begun: bool = True) ->
     from gpudash.core.names import printable_lines
     from gpudash.core.wire import ending
 
+    if status and not has_begun:
+        from gpudash.sources.expired import expiry
+
+        if (expired := expiry(printable_lines(errors))) is not None:
+            return expired
     if status == NO_SUDO and not has_begun:
         from gpudash.sources.sudo import NOT_THERE
 

@@ -17,6 +17,7 @@ from gpudash.core.errors import ExitCode
 from gpudash.core.model import Problem
 from gpudash.core.remote import login_command
 from gpudash.sources.argv import ArgvSource
+from gpudash.sources.expired import expiry
 from gpudash.sources.ssh.resolve import output_of
 
 OFF = (
@@ -133,6 +134,8 @@ def openssh_problem(status: int | None, words: str, host: str) -> Problem | None
     """Return the named state for an end of ssh itself, which is exit code 255; else None."""
     if status != 255:
         return None
+    if (expired := expiry(words)) is not None:
+        return expired
     said = words.lower()
     _, title, sentence, advice, needs_person = next(
         (entry for entry in _WORDS if entry[0] in said), _LOST
