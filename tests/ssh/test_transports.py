@@ -131,6 +131,18 @@ async def test_what_asyncssh_lacks_goes_through_openssh_by_itself(
         assert (host.link, host.problem) == (Link.LIVE, None)
 
 
+async def test_asyncssh_by_order_names_the_option_that_it_lacks(
+    home: Home, gpu_a: Sshd, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(resolve, "_is_installed", lambda module: False)
+    home.config.insert(0, f"Host gpu-a\n  PKCS11Provider {tmp_path}/absent.so")
+    home.write()
+    gpu_a.authorized.write_text("")
+    (host,) = (await read(home, "gpu-a", transport="asyncssh")).hosts
+    assert host.problem is not None
+    assert host.problem.advice.startswith("PKCS11Provider needs the OpenSSH client")
+
+
 # -- any words ---------------------------------------------------------------------------------
 
 UNSHARE = ("unshare", "--pid", "--fork", "--mount-proc", "sh")

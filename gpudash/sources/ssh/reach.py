@@ -6,9 +6,11 @@ the OpenSSH client is taken and the reason shown. Both fall back to nvidia-smi.
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from gpudash.core.errors import ExitCode
 from gpudash.core.model import Problem
-from gpudash.core.ssh_settings import SshSettings, needs_openssh
+from gpudash.core.ssh_settings import SshSettings, lacking, needs_openssh
 from gpudash.core.ways import Way
 from gpudash.sources.base import HostSource, SourceError, Stream
 from gpudash.sources.here import FallbackSource
@@ -57,7 +59,10 @@ class RemoteSource:
         if reason:
             self._way = self._openssh(settings, reason)
         else:
-            await self._ssh.log_in(settings, is_attended=is_attended)
+            try:
+                await self._ssh.log_in(settings, is_attended=is_attended)
+            except SourceError as error:
+                raise SourceError(await self._with_advice(error.problem, settings)) from error
             self._way = self._over_ssh
         self._is_fresh = True
 
@@ -67,6 +72,16 @@ class RemoteSource:
         if self._said.transport == "asyncssh":
             return ""
         return needs_openssh(settings, await look_around(settings, self._to))
+
+    async def _with_advice(self, problem: Problem, settings: SshSettings) -> Problem:
+        """Name the option that this transport can't obey, where a login failed for want of it."""
+        option = lacking(settings, await look_around(settings, self._to))
+        if not option or not problem.needs_person:
+            return problem
+        return replace(
+            problem,
+            advice=f'{option} needs the OpenSSH client: transport = "openssh". {problem.advice}',
+        )
 
     def _openssh(self, settings: SshSettings, reason: str) -> HostSource:
         source = OpenSshSource(

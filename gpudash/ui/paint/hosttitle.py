@@ -116,6 +116,8 @@ def link_pieces(host: Host) -> list[Piece]:
         pieces.append(Piece(((outside(host.transport, 40), "text-muted"),), 3))
     if host.facts is not None and host.facts.source == "nvidia-smi":
         pieces.append(Piece((("through nvidia-smi", "unknown"),), 3))
+        if lacks := "; ".join(host.facts.unsupported):
+            pieces.append(Piece(((f"lacks {outside(lacks, 60)}", "text-muted"),), 5))
     return pieces
 
 
