@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 from pathlib import Path
 
@@ -17,10 +18,12 @@ from gpudash.sources.base import SourceError
 from gpudash.sources.hosts import Hosts
 from gpudash.sources.openssh import openssh_problem
 from gpudash.sources.ssh import resolve
+from tests.cli.running import children_of, is_running, wait_for
 from tests.fake_driver import FakeDriver
 from tests.ssh.conftest import StartSshd
 from tests.ssh.sshd import SSH, Home, Sshd, folder_without_python, session_env
-from tests.ssh.watching import LIMIT_S, read, watching
+from tests.ssh.test_links import descendants
+from tests.ssh.watching import LIMIT_S, Watching, read, watching
 
 
 async def test_openssh(home: Home, gpu_a: Sshd, fake_driver: FakeDriver) -> None:
@@ -77,8 +80,6 @@ async def test_a_live_master_is_used(home: Home, gpu_a: Sshd) -> None:
         stderr=subprocess.DEVNULL,
     )
     try:
-        from tests.cli.running import wait_for
-
         wait_for(control.is_socket)
         (host,) = (await read(home, "gpu-a")).hosts
         assert (host.link, host.transport) == (Link.LIVE, "openssh: a ControlMaster is open")
@@ -164,6 +165,35 @@ async def test_a_command(
     assert host.transport == f"command: {words[0]}"
     assert host.facts is not None
     assert host.facts.source == "nvml"
+
+
+@pytest.mark.parametrize("words", [("sh",), UNSHARE])
+async def test_the_life_of_a_link_through_a_command(
+    fake_driver: FakeDriver, monkeypatch: pytest.MonkeyPatch, words: tuple[str, ...]
+) -> None:
+    """Live, measured, killed from outside, begun anew by itself, and nothing left at the end."""
+    for name, value in fake_driver.env().items():
+        monkeypatch.setenv(name, value)
+    others = set(children_of(os.getpid()))
+    hosts = await through(*words)
+    seen = Watching(hosts, 0.2)
+    seen.monitor.start()
+    try:
+        await seen.until(lambda fleet: fleet.hosts[0].round_trip_s is not None)
+        (first,) = set(children_of(os.getpid())) - others
+        started = descendants(first)
+        os.kill(started[-1], signal.SIGKILL)
+        await seen.until_all(Link.DOWN)
+        problem = seen.host("pod").problem
+        assert problem is not None
+        assert problem.title == "probe killed"
+        await seen.until_all(Link.LIVE)
+        (second,) = set(children_of(os.getpid())) - others
+        started += descendants(second)
+    finally:
+        await seen.monitor.stop()
+        await hosts.close()
+    wait_for(lambda: not any(map(is_running, started)))
 
 
 async def test_a_command_without_python(
