@@ -290,9 +290,7 @@ class FleetMonitor:
         measured = watch.pulse.hear(event) if isinstance(event, Ack) else None
         self._apply(name, measured or event)
         if isinstance(event, Sample):
-            host = self.fleet.host(name)
-            watch.looking.consider(host)
-            watch.beat(host)
+            watch.consider(self.fleet.host(name))
 
     async def _close(self, watch: Watch) -> None:
         sampler, watch.sampler = watch.sampler, None

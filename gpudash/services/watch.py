@@ -56,8 +56,9 @@ class Watch:
             self.last_id += 1
             self.sampler.send(self.last_id, do, arguments)
 
-    def beat(self, host: Host) -> None:
-        """Measure the way to the host, where it is due."""
+    def consider(self, host: Host) -> None:
+        """After a tick, ask what is not known of it, and measure the way where that is due."""
+        self.looking.consider(host)
         if self.sampler is not None:
             self.pulse.beat(host, self.sampler)
 
