@@ -1,6 +1,7 @@
 """From the words on the command line to how each host is reached.
 
-Nothing is read where only this machine is meant: `check` there is measured against a bare reading.
+Nothing is read where only this machine is meant and nobody wrote a configuration: `check` there
+is measured against a bare reading.
 """
 
 from __future__ import annotations
@@ -12,59 +13,48 @@ from gpudash.core.ways import Way
 
 TYPE_CHECKING = False  # as in sources/oneshot.py
 if TYPE_CHECKING:
-    from gpudash.config.hosts import HostSettings
     from gpudash.config.load import Config
-    from gpudash.core.hostspec import HostSpec
 
 LOCAL = "local"
 
 
 def ways_of(words: Sequence[str], config: Config | None = None) -> tuple[Way, ...]:
     """Return how the hosts named are reached; this machine where none is. Raises UsageError."""
-    if all(word == LOCAL for word in words):
+    is_here = all(word == LOCAL for word in words)
+    if is_here and config is None and not _has_configuration():
         return (Way(name=LOCAL),)
     from gpudash.cli import diagnostics
-    from gpudash.config.hosts import host_settings, named_hosts
     from gpudash.config.load import load
+    from gpudash.core.errors import ConfigError
 
     if config is None:
-        config = load(os.environ)
+        try:
+            config = load(os.environ)
+        except ConfigError as error:
+            if not is_here:
+                raise
+            # Without a word of the file nothing goes by sudo here: that is the tightest.
+            diagnostics.say(f"gpudash: {error.message}")
+            return (Way(name=LOCAL),)
         for warning in config.warnings:
             diagnostics.say(f"gpudash: {warning}")
+    if is_here and not any(layer.sections for layer in config.layers):
+        return (Way(name=LOCAL),)
+    from gpudash.cli.rules import judge, way_of
+    from gpudash.config.hosts import named_hosts
+
+    words = (LOCAL,) if is_here else words
     ways = []
     said: dict[str, None] = {}
-    for spec in named_hosts(words, config):
-        settings = host_settings(config, spec)
+    for spec, settings, hostname in judge(config, named_hosts(words, config)):
         said |= dict.fromkeys((*settings.warnings, *(f"{spec.name}: {n}" for n in spec.notes)))
-        ways.append(_way(spec, settings))
+        ways.append(way_of(spec, settings, hostname))
     for sentence in said:
         diagnostics.say(f"gpudash: {sentence}")
     return tuple(ways)
 
 
-def _way(spec: HostSpec, settings: HostSettings) -> Way:
-    if spec.is_local:
-        return Way(name=spec.name)
-    options = spec.options
-    flags: list[str] = []
-    if settings.user is not None:
-        flags += ["-l", settings.user]
-    if settings.port is not None:
-        flags += ["-p", str(settings.port)]
-    for path in options.identity_files:
-        flags += ["-i", path]
-    if options.jump:
-        flags += ["-J", ",".join(options.jump)]
-    for keyword, value in options.settings:
-        flags += ["-o", f"{keyword}={value}"]
-    return Way(
-        name=spec.name,
-        address="" if settings.command else spec.address,
-        options=tuple(flags),
-        configuration=("-F", options.config_file) if options.config_file else (),
-        transport="" if settings.transport == "auto" else settings.transport,
-        command=settings.command or (),
-        python="" if settings.python == "python3" else settings.python,
-        has_sudo=settings.sudo != "never",
-        has_smi=settings.nvidia_smi,
-    )
+def _has_configuration() -> bool:
+    from gpudash.config.folders import SITE_FILE, user_file
+
+    return any(map(os.path.lexists, (SITE_FILE, user_file(os.environ))))

@@ -8,7 +8,7 @@ of the site is not left behind by another way of writing the same host.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from gpudash.config.load import Config
 from gpudash.config.schema import HOST_KEYS, Setting
@@ -59,6 +59,29 @@ def host_settings(config: Config, spec: HostSpec, aliases: Iterable[str] = ()) -
         said |= {"transport": "local", "command": None, "user": None, "port": None}
     # The schema checked every type when the file was read.
     return HostSettings(**said, origins=origins, warnings=warnings)  # type: ignore[arg-type]
+
+
+_OF_THE_MACHINE = ("sudo", "readonly", "python", "nvidia_smi")
+"""What a section says of a machine, whatever it is called; the rest is about the way there."""
+
+
+def settings_as(config: Config, spec: HostSpec, hostname: str) -> HostSettings:
+    """Return what counts for a host that ssh resolves to `hostname`.
+
+    A rule that holds for the one name or the other holds; of two values, the tighter.
+    """
+    typed = host_settings(config, spec)
+    resolved = host_settings(config, replace(spec, name=hostname, address=hostname))
+    changes = {
+        name: getattr(resolved, name)
+        for name in _OF_THE_MACHINE
+        if typed.origins[name] == "default"
+        or HOST_KEYS[name].loosens(getattr(typed, name), getattr(resolved, name))
+    }
+    origins = {**typed.origins, **{name: resolved.origins[name] for name in changes}}
+    together = host_settings(config, spec, (hostname,)).warnings
+    warnings = tuple(dict.fromkeys((*typed.warnings, *resolved.warnings, *together)))
+    return replace(typed, **changes, origins=origins, warnings=warnings)
 
 
 def host_names(spec: HostSpec) -> tuple[str, ...]:

@@ -62,6 +62,11 @@ def maybe_count(value: object, what: str) -> int | None:
     return None if value is None else a_count(value, what)
 
 
+def maybe_number(value: object, what: str) -> float | None:
+    """Return a number or None. Raises InvalidLine."""
+    return None if value is None else a_number(value, what)
+
+
 def maybe_bytes(value: object, what: str) -> int | None:
     """Return an amount; NVML's "not available" is none."""
     number = maybe_count(value, what)

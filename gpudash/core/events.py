@@ -49,6 +49,8 @@ class Ack:
     """Of `process`: pids that do not exist there."""
     is_last: bool = True
     """False when more lines with this id follow."""
+    wall_s: float | None = None
+    """Of `ping`: the host's wall clock, seconds since 1970 UTC."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -115,6 +117,15 @@ class LinkUp:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class LinkMeasured:
+    """A ping came back."""
+
+    round_trip_s: float
+    clock_offset_s: float
+    """The host's wall clock minus the viewer's; known to half a round trip."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class LinkStale:
     """No line came for three intervals."""
 
@@ -139,5 +150,5 @@ class LinkPaused:
     """The sampler has ended: no handle of ours is open any more."""
 
 
-LinkEvent = LinkConnecting | LinkUp | LinkStale | LinkSlept | LinkDown | LinkPaused
+LinkEvent = LinkConnecting | LinkUp | LinkMeasured | LinkStale | LinkSlept | LinkDown | LinkPaused
 Event = ProbeEvent | LinkEvent

@@ -18,6 +18,7 @@ from gpudash.core.events import (
     Hello,
     LinkConnecting,
     LinkDown,
+    LinkMeasured,
     LinkPaused,
     LinkSlept,
     LinkStale,
@@ -111,6 +112,9 @@ def step(host: Host, event: Event, at_s: float) -> Host:
             return _linked(host, Link.CONNECTING, at_s)
         case LinkUp():
             return replace(host, transport=event.transport, link_notes=event.notes)
+        case LinkMeasured():
+            trip_s, offset_s = event.round_trip_s, event.clock_offset_s
+            return replace(host, round_trip_s=trip_s, clock_offset_s=offset_s)
         case LinkStale() | LinkSlept():
             return _linked(host, Link.STALE, at_s) if host.link is Link.LIVE else host
         case LinkDown():
@@ -149,6 +153,8 @@ def _greeted(host: Host, hello: Hello, at_s: float) -> Host:
         scan=None if rebooted else host.scan,
         problem=None,
         retry=0,
+        round_trip_s=host.round_trip_s if hello.seq else None,
+        clock_offset_s=None if rebooted else host.clock_offset_s,
     )
     if not hello.roster:
         return _linked(replace(host, problem=problems.no_gpus()), Link.LIVE, at_s)
@@ -179,7 +185,7 @@ def _rostered(known: tuple[Gpu, ...], roster: tuple[GpuInfo, ...]) -> tuple[Gpu,
         old = before.get(info.key) or _same_place(remaining, info)
         if old is not None and old.info.key in remaining:
             del remaining[old.info.key]
-            if info.uuid is None:
+            if info.uuid is None and old.info.uuid is not None:
                 info = replace(old.info, index=info.index)
         if old is None or old.state is GpuState.MISSING:
             gpus.append(Gpu(info=info, reading=None, state=GpuState.UNREAD))

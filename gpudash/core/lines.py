@@ -11,6 +11,7 @@ from gpudash.core.checked import a_text as _text
 from gpudash.core.checked import an_object as _object
 from gpudash.core.checked import maybe_bytes as _maybe_bytes
 from gpudash.core.checked import maybe_count as _maybe_int
+from gpudash.core.checked import maybe_number as _maybe_number
 from gpudash.core.checked import maybe_text as _maybe_text
 from gpudash.core.events import Ack, Bye, Fault, Hello, ProbeEvent, Sample
 from gpudash.core.model import (
@@ -200,12 +201,11 @@ def _info(value: object) -> GpuInfo:
 
 
 def _fault(line: dict[str, Any]) -> Fault:
-    hung = line.get("hung")
     return Fault(
         call=_text(line.get("call"), "call"),
         code=_maybe_int(line.get("code"), "code"),
         gpu_index=_maybe_int(line.get("gpu"), "gpu"),
-        hung_s=None if hung is None else _number(hung, "hung"),
+        hung_s=_maybe_number(line.get("hung"), "hung"),
         text=_text(line.get("text", ""), "text"),
         is_fatal=line.get("fatal") is True,
     )
@@ -219,6 +219,7 @@ def _ack(line: dict[str, Any]) -> Ack:
         processes=tuple(_process(row) for row in _list(line.get("processes", []), "processes")),
         gone=frozenset(_int(pid, "pid") for pid in _list(line.get("gone", []), "gone")),
         is_last=line.get("more") is not True,
+        wall_s=_maybe_number(line.get("wall"), "wall"),
     )
 
 

@@ -248,6 +248,10 @@ class Host:
     """How the host is reached: empty for this machine, `ssh`, `openssh: REASON`, a command."""
     link_notes: tuple[str, ...] = ()
     """What must be seen as long as the link lasts: `host key not checked …`."""
+    round_trip_s: float | None = None
+    """Of the newest ping over this link; None before the first, and where nothing answers one."""
+    clock_offset_s: float | None = None
+    """The host's wall clock minus the viewer's, known to half a round trip; kept for records."""
 
     @property
     def is_simulated(self) -> bool:

@@ -21,19 +21,21 @@ _SHELLS = frozenset({"sh", "bash", "dash", "ash", "zsh", "ksh", "busybox"})
 
 
 def probe_script(code: str, python: str = "", *, has_sudo: bool = False) -> str:
-    """Return a POSIX sh script that runs Python code; exit 97 where no Python is found.
+    """Return a POSIX sh script that runs Python code.
 
-    A Python that is too old (exit 96), may not be run or is not there behind its name gives way
-    to the next one: it has not read its input. Raises ValueError for code that would not survive
-    the quoting.
+    It exits with 97 where no Python is found, 95 where a sudo is wanted and there is none. A
+    Python that is too old (exit 96), may not be run or is not there behind its name gives way to
+    the next one: it has not read its input. Raises ValueError for code that would not survive the
+    quoting.
     """
     if set(code) & set("'\"\\$`!\n"):
         raise ValueError("the code must be free of quotes and of what a shell expands")
     names = " ".join((python, *PYTHONS) if python else PYTHONS)
+    needs_sudo = "command -v sudo >/dev/null 2>&1 || exit 95; " if has_sudo else ""
     return (
-        f"for p in {names}; do "
+        f"{needs_sudo}for p in {names}; do "
         "command -v $p >/dev/null 2>&1 || continue; "
-        f'{"sudo -n " if has_sudo else ""}$p -ISBc "{code}"; r=$?; '
+        f'{"LC_ALL=C sudo -n " if has_sudo else ""}$p -ISBc "{code}"; r=$?; '
         "case $r in 96|126|127) continue;; esac; exit $r; "
         "done; exit ${r:-97}"
     )
@@ -66,7 +68,21 @@ def marked_script(words: tuple[str, ...], token: str) -> str:
     for word in words:
         if not _PLAIN.fullmatch(word):
             raise ValueError(f"{word!r} would need quotes")
-    return f"echo; echo {token}; LC_ALL=C {' '.join(words)}; r=$?; echo; echo {token}:$r"
+    return _between(f"LC_ALL=C {' '.join(words)}", token)
+
+
+def hung_script(program: str, token: str) -> str:
+    """Return a marked script that ends with 1 where a program of that name hangs in the kernel.
+
+    State D of /proc/PID/stat, proc(5): not even SIGKILL ends it. Of builtins alone.
+    """
+    look = f'read l <$f && case $l in *"({program}) D"*) h=1;; esac'
+    loop = f"for f in /proc/[0-9]*/stat; do {look}; done 2>/dev/null"
+    return _between(f"h=0; {loop}; test $h = 0", token)
+
+
+def _between(command: str, token: str) -> str:
+    return f"echo; echo {token}; {command}; r=$?; echo; echo {token}:$r"
 
 
 def between_marks(text: str, token: str) -> tuple[str, int | None]:

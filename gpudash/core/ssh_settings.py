@@ -156,6 +156,11 @@ def needs_openssh(settings: SshSettings, around: Surroundings) -> str:
         return ""
     if around.has_live_master:
         return "a ControlMaster is open"
+    return lacking(settings, around)
+
+
+def lacking(settings: SshSettings, around: Surroundings) -> str:
+    """Return the option that asyncssh, as it is installed here, can't obey; else an empty text."""
     if settings.has_gssapi and around.has_kerberos_ticket and not around.can_use_gssapi:
         return "GSSAPIAuthentication"
     if settings.pkcs11_provider and not around.can_use_pkcs11:

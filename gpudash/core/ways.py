@@ -28,6 +28,9 @@ class Way:
     has_smi: bool = True
     """nvidia-smi may stand in where the probe can't read the driver."""
 
+    judged_as: str | None = None
+    """The HostName for which the configuration's rules were read; None where it has none."""
+
     @property
     def is_local(self) -> bool:
         """Tell whether it is this machine."""

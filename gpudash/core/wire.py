@@ -25,8 +25,8 @@ given up."""
 _EMPTY_LINE_COSTS = 64
 """A line of garbage is an event, however short it is."""
 
-SAMPLER_COMMANDS = ("bye", "once", "rate", "release")
-HAND_COMMANDS = ("abort", "bye", "order", "process", "report", "scan")
+SAMPLER_COMMANDS = ("bye", "once", "ping", "rate", "release")
+HAND_COMMANDS = ("abort", "bye", "order", "ping", "process", "report", "scan")
 
 
 def encode_command(command_id: int, do: str, **arguments: object) -> bytes:

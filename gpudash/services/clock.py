@@ -7,7 +7,11 @@ from __future__ import annotations
 
 import sys
 import time
+from collections.abc import Callable
 from typing import Protocol
+
+LEAP_S = 5.0
+"""So far the wall clock runs ahead between two looks before that is called sleep."""
 
 
 class Clock(Protocol):
@@ -17,19 +21,59 @@ class Clock(Protocol):
         """Return seconds, counting the time a machine slept where the system can."""
         ...
 
+    def unix(self) -> float:
+        """Return the wall clock in seconds since 1970 UTC."""
+        ...
+
     def wall(self, at_s: float) -> str:
         """Return `12:03:10` of a time of this clock; of another day `28 Nov 18:40`."""
         ...
 
 
+class AwakeClock:
+    """A monotonic clock that stands still in sleep, set forward by what the wall clock leaps.
+
+    A wall clock that somebody sets far forward counts as sleep too: all is read anew, which is
+    harmless. One that is set back counts as nothing.
+    """
+
+    def __init__(self, monotonic: Callable[[], float], unix: Callable[[], float]) -> None:
+        self._monotonic = monotonic
+        self._unix = unix
+        self._ahead_s = unix() - monotonic()
+        self._slept_s = 0.0
+
+    def now(self) -> float:
+        """Return seconds that only go forward, sleep included."""
+        at_s = self._monotonic()
+        ahead_s = self._unix() - at_s
+        leapt_s, self._ahead_s = ahead_s - self._ahead_s, ahead_s
+        if leapt_s > LEAP_S:
+            self._slept_s += leapt_s
+        return at_s + self._slept_s
+
+
+_awake = AwakeClock(time.monotonic, time.time)
+"""One for the whole process: two that began at other times would disagree about sleep."""
+
+
+def _boot_time() -> float:
+    return time.clock_gettime(time.CLOCK_BOOTTIME)
+
+
 class SystemClock:
-    """The machine's clock: CLOCK_BOOTTIME on Linux, elsewhere the monotonic one."""
+    """The machine's clock: CLOCK_BOOTTIME on Linux, elsewhere an AwakeClock."""
+
+    def __init__(self, platform: str = sys.platform) -> None:
+        self._now = _boot_time if platform == "linux" else _awake.now
 
     def now(self) -> float:
         """Return seconds since boot."""
-        if sys.platform == "linux":
-            return time.clock_gettime(time.CLOCK_BOOTTIME)
-        return time.monotonic()
+        return self._now()
+
+    def unix(self) -> float:
+        """Return the wall clock in seconds since 1970 UTC."""
+        return time.time()
 
     def wall(self, at_s: float) -> str:
         """Return the wall-clock text of a time of this clock."""

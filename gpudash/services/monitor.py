@@ -13,6 +13,7 @@ import random
 from collections.abc import Callable
 
 from gpudash.core.events import (
+    Ack,
     Event,
     Fault,
     Hello,
@@ -31,9 +32,8 @@ from gpudash.core.model import Fleet, Happening, Host, Link, Problem
 from gpudash.services.attempts import SILENT, bug_problem, open_unless_woken, rest
 from gpudash.services.clock import Clock
 from gpudash.services.leap import Leap, keep_looking
-from gpudash.services.looking import Looking
 from gpudash.services.trace import remember
-from gpudash.services.watch import Watch
+from gpudash.services.watch import Watch, watch_of
 from gpudash.sources.base import HostSource, SourceError, Stream
 
 log = logging.getLogger(__name__)
@@ -63,9 +63,7 @@ class FleetMonitor:
         self._interval_s = interval_s
         self._jitter = jitter
         self._watches = {
-            source.name: Watch(
-                source, Looking(source, clock, functools.partial(self._apply, source.name))
-            )
+            source.name: watch_of(source, clock, functools.partial(self._apply, source.name))
             for source in sources
         }
         self._leap: Leap | None = None
@@ -225,6 +223,7 @@ class FleetMonitor:
         """Run one sampler until it ends, hangs for good, or the user wants otherwise."""
         self._apply(name, LinkConnecting())
         watch.missed_hello = False
+        watch.pulse.forget()
         try:
             interval_s = watch.interval_s or self._interval_s
             watch.sampler = await open_unless_woken(watch.source, interval_s, watch.wake)
@@ -288,9 +287,10 @@ class FleetMonitor:
             return
         if isinstance(event, Fault) and not event.is_fatal:
             log.warning("[%s] %s: code %s, hung %s", name, event.call, event.code, event.hung_s)
-        self._apply(name, event)
+        measured = watch.pulse.hear(event) if isinstance(event, Ack) else None
+        self._apply(name, measured or event)
         if isinstance(event, Sample):
-            watch.looking.consider(self.fleet.host(name))
+            watch.consider(self.fleet.host(name))
 
     async def _close(self, watch: Watch) -> None:
         sampler, watch.sampler = watch.sampler, None

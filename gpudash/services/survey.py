@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import time
 
 from gpudash.core.events import Ack, Event, Fault, LinkDown, Scanned
 from gpudash.core.fleet import apply, new_fleet
@@ -14,11 +15,14 @@ from gpudash.core.holders import scan_need
 from gpudash.core.listed import is_odd, listed_pids, pids_are_local
 from gpudash.core.model import Fleet, Problem
 from gpudash.services.lookout import scan_arguments
+from gpudash.services.pulse import Pulse
 from gpudash.sources.base import HostSource, SourceError, Stream
 
 PATIENCE_S = 90.0
 """Login, first answer of a slow driver, and a queue of other logins before."""
 HAND_PATIENCE_S = 10.0
+PING_PATIENCE_S = 2.0
+"""The answer comes beside the first tick; one that does not takes nothing from a reading."""
 
 
 async def survey(sources: tuple[HostSource, ...], patience_s: float = PATIENCE_S) -> Fleet:
@@ -49,18 +53,28 @@ class _Reading:
 
     async def _sample(self, source: HostSource) -> None:
         stream = await source.open_sampler(1.0)
+        pulse = Pulse(time.monotonic, time.time)
         try:
             while not self._is_read(source.name):
                 events = await stream.read()
-                for event in events:
-                    self._apply(source.name, event)
+                self._take(source.name, events, pulse)
                 if any(isinstance(event, Fault) and _is_final(event) for event in events):
                     return
+                pulse.beat(self.fleet.host(source.name), stream)
+            with contextlib.suppress(SourceError, TimeoutError):
+                async with asyncio.timeout(PING_PATIENCE_S):
+                    while pulse.beat(self.fleet.host(source.name), stream):
+                        self._take(source.name, await stream.read(), pulse)
             with contextlib.suppress(SourceError, TimeoutError):
                 async with asyncio.timeout(HAND_PATIENCE_S):
                     await self._ask(source)
         finally:
             await stream.close()
+
+    def _take(self, name: str, events: list[Event], pulse: Pulse) -> None:
+        for event in events:
+            measured = pulse.hear(event) if isinstance(event, Ack) else None
+            self._apply(name, measured or event)
 
     def _is_read(self, name: str) -> bool:
         return self.fleet.host(name).samples > 0

@@ -3,9 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
+from gpudash.core.events import Event
+from gpudash.core.model import Host
+from gpudash.services.clock import Clock
 from gpudash.services.looking import Looking
+from gpudash.services.pulse import Pulse
 from gpudash.services.trace import Pacer
 from gpudash.sources.base import HostSource, Stream
 
@@ -16,6 +21,7 @@ class Watch:
 
     source: HostSource
     looking: Looking
+    pulse: Pulse
     task: asyncio.Task[None] | None = None
     sampler: Stream | None = None
     wake: asyncio.Event = field(default_factory=asyncio.Event)
@@ -49,3 +55,14 @@ class Watch:
         if self.sampler is not None:
             self.last_id += 1
             self.sampler.send(self.last_id, do, arguments)
+
+    def consider(self, host: Host) -> None:
+        """After a tick, ask what is not known of it, and measure the way where that is due."""
+        self.looking.consider(host)
+        if self.sampler is not None:
+            self.pulse.beat(host, self.sampler)
+
+
+def watch_of(source: HostSource, clock: Clock, tell: Callable[[Event], None]) -> Watch:
+    """Return a watch that nothing runs in yet; `tell` gets what the hand answers."""
+    return Watch(source, Looking(source, clock, tell), Pulse(clock.now, clock.unix))

@@ -15,12 +15,11 @@ from gpudash.core.remote import probe_script, program_argv
 from gpudash.core.wire import LineDecoder
 from gpudash.sources import shipping
 from gpudash.sources.base import SourceError, Stream
-from gpudash.sources.here import Begun
 from gpudash.sources.local import ChildStream
 from gpudash.sources.oneshot import new_token
 from gpudash.sources.process import Child
-from gpudash.sources.smi import SmiSource
 from gpudash.sources.smi_child import Runner
+from gpudash.sources.sudo import NO_HAND
 
 
 class ArgvSource:
@@ -75,6 +74,12 @@ class ArgvSource:
         """Return what is to be seen of the link as long as it lasts."""
         return self._up
 
+    def hold(self) -> None:
+        """Do nothing: each program is a child of its own, nothing is kept open for it."""
+
+    async def release(self) -> None:
+        """Do nothing, likewise."""
+
     def _explain(self, status: int | None, words: str) -> Problem | None:
         """Return what an end means where it is the command's own; None where it is the probe's."""
         del status, words
@@ -93,39 +98,6 @@ class ArgvSource:
         line = json.dumps({"token": token, **options}).encode()
         child.write(shipping.with_options(document, line))
         return ChildStream(child, LineDecoder(token), first, self._explain)
-
-
-class SmiOverArgv:
-    """nvidia-smi behind the words of an ArgvSource."""
-
-    def __init__(self, source: ArgvSource) -> None:
-        self._source = source
-        self._smi = SmiSource(source.name, make_runner=source.runner)
-
-    @property
-    def name(self) -> str:
-        """The host's name."""
-        return self._source.name
-
-    @property
-    def is_simulated(self) -> bool:
-        """Tell that nothing here is invented."""
-        return False
-
-    async def open_sampler(self, interval_s: float) -> Stream:
-        """Start nvidia-smi there. Raises SourceError."""
-        return Begun(await self._smi.open_sampler(interval_s), [self._source.link_up()])
-
-    async def open_hand(self) -> Stream:
-        """Raise SourceError: without a python3 there is no hand."""
-        return await self._smi.open_hand()
-
-
-NO_HAND = Problem(
-    title="no process details",
-    sentence="Reading goes by sudo on this host; nothing else is started there.",
-    advice='Its sudo is "see" in the configuration.',
-)
 
 
 def not_started(program: str, error: OSError) -> Problem:

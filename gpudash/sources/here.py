@@ -13,20 +13,26 @@ from gpudash.sources.handover import EarlySampler
 from gpudash.sources.local import LocalSource
 from gpudash.sources.smi import SmiSource
 
+NO_PYTHON = ("no python3", "python3 too old", "python3 can't run")
+"""Titles of a first way that failed though a shell answers there."""
+DRIVER_HANGS = "driver hangs"
 FIRST_WORD_S = 40.0
 """A first answer may take 24 s where persistence mode is off and there are many GPUs."""
 
 
-def local_source(name: str = "local", early: EarlySampler | None = None) -> HostSource:
+def local_source(
+    name: str = "local", early: EarlySampler | None = None, *, has_sudo: bool = False
+) -> HostSource:
     """Return this machine as a host; `early` is its sampler where one runs already."""
-    local = LocalSource(name, early)
+    local = LocalSource(name, early, has_sudo=has_sudo)
     return FallbackSource(local, SmiSource(name, open_hand=local.open_hand))
 
 
 class FallbackSource:
     """A host whose first way may fail before its first word; then the second one is taken.
 
-    Each new stream tries the first way again. Where the link itself failed there is no second way.
+    Each new stream tries the first way again. Where the link itself failed, or sudo refused,
+    there is no second way.
     """
 
     def __init__(self, first: HostSource, second: HostSource | None) -> None:
@@ -58,9 +64,10 @@ class FallbackSource:
             try:
                 events = await _first_words(stream)
             except SourceError as error:
-                if error.problem.exit_code is ExitCode.UNREACHABLE:
+                problem = error.problem
+                if problem.exit_code is ExitCode.UNREACHABLE or problem.needs_person:
                     raise
-                other = await self._other(interval_s)
+                other = await self._other(interval_s, must_tell=problem.title in NO_PYTHON)
                 if other is None:
                     raise
                 self._has_hand = False
@@ -76,12 +83,18 @@ class FallbackSource:
             if other is not None:
                 await stream.close()
 
-    async def _other(self, interval_s: float) -> Stream | None:
+    async def _other(self, interval_s: float, *, must_tell: bool = False) -> Stream | None:
+        """Return the second way's stream, or None.
+
+        Raises SourceError where it `must_tell` why: nvidia-smi is there, and the driver hangs.
+        """
         if self._second is None:
             return None
         try:
             return await self._second.open_sampler(interval_s)
-        except SourceError:
+        except SourceError as error:
+            if must_tell and error.problem.title == DRIVER_HANGS:
+                raise
             return None
 
     async def open_hand(self) -> Stream:

@@ -32,12 +32,13 @@ class Hosts:
 
     def _source(self, way: Way, early: EarlySampler | None) -> HostSource:
         if way.command:
-            from gpudash.sources.argv import ArgvSource, SmiOverArgv
+            from gpudash.sources.argv import ArgvSource
+            from gpudash.sources.smi_over import SmiOver
 
             source = ArgvSource(way.name, way.command, python=way.python, has_sudo=way.has_sudo)
-            return FallbackSource(source, SmiOverArgv(source) if way.has_smi else None)
+            return FallbackSource(source, SmiOver(source) if way.has_smi else None)
         if way.is_local:
-            return local_source(way.name, early)
+            return local_source(way.name, early, has_sudo=way.has_sudo)
         from gpudash.sources.ssh.reach import RemoteSource
         from gpudash.sources.ssh.space import SshSpace
 

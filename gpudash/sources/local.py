@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import shutil
 from collections.abc import Callable, Mapping, Sequence
 
 from gpudash.core.events import Event
@@ -14,6 +15,7 @@ from gpudash.sources.base import SourceError, Stream
 from gpudash.sources.handover import EarlySampler
 from gpudash.sources.oneshot import ended_problem, new_token, python_argv
 from gpudash.sources.process import Child, abandoned
+from gpudash.sources.sudo import NO_HAND, NOT_THERE, WORDS
 
 _REAP_STEP_S = 0.02
 _REAP_STEPS = 25
@@ -130,8 +132,14 @@ _HANGS = Problem(
 class LocalSource:
     """This machine."""
 
-    def __init__(self, name: str = "local", early: EarlySampler | None = None) -> None:
-        """`early` is a sampler that runs already; the first stream goes on with it."""
+    def __init__(
+        self, name: str = "local", early: EarlySampler | None = None, *, has_sudo: bool = False
+    ) -> None:
+        """`early` is a sampler that runs already; the first stream goes on with it.
+
+        With `has_sudo` the sampler starts by `sudo -n`, and there is no hand.
+        """
+        self._has_sudo = has_sudo
         self._name = name
         self._early = early
 
@@ -156,14 +164,19 @@ class LocalSource:
 
     async def open_hand(self) -> Stream:
         """Start the hand. Raises SourceError."""
+        if self._has_sudo:
+            raise SourceError(NO_HAND)
         return self._open(shipping.hand_payload, {})
 
     def _open(self, payload: Callable[[], bytes], options: dict[str, object]) -> Stream:
         token = new_token()
+        argv = [*(WORDS if self._has_sudo else ()), *python_argv()]
         try:
             document = payload()
-            child = Child(python_argv())
+            child = Child(argv)
         except OSError as error:
+            if self._has_sudo and shutil.which(WORDS[0]) is None:
+                raise SourceError(NOT_THERE) from error
             raise SourceError(
                 Problem(
                     title="probe not started",

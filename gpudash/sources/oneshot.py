@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 
 WHO_PATIENCE_S = 1.5
 """So long names are waited for: a directory service may be slow, and memory is read already."""
+NO_SUDO = 95
+"""Exit code of the script in core/remote.py."""
 HUNG_S = 8.0
 """A call on a GPU that has not returned for so long hangs."""
 PATIENCE_S = 30.0
@@ -94,6 +96,20 @@ def ended_problem(status: int | None, errors: str, *, has_begun: bool = True) ->
     from gpudash.core.names import printable_lines
     from gpudash.core.wire import ending
 
+    if status and not has_begun:
+        from gpudash.sources.expired import expiry
+
+        if (expired := expiry(printable_lines(errors))) is not None:
+            return expired
+    if status == NO_SUDO and not has_begun:
+        from gpudash.sources.sudo import NOT_THERE
+
+        return NOT_THERE
+    if status == 1 and not has_begun:
+        from gpudash.sources.sudo import refusal
+
+        if (refused := refusal(printable_lines(errors))) is not None:
+            return refused
     if status is None:
         title = "probe silent"
         sentence = "The probe gave up its output and did not end."

@@ -1,12 +1,13 @@
 """A host through the OpenSSH client of this machine: for what asyncssh lacks.
 
 Several programs share one login: by the user's own ControlMaster, or by one of ours, whose socket
-lies in a private folder here and ends by itself.
+lies in a private folder here; it is ended with us.
 """
 
 from __future__ import annotations
 
 import atexit
+import contextlib
 import os
 import shutil
 import tempfile
@@ -16,6 +17,8 @@ from gpudash.core.errors import ExitCode
 from gpudash.core.model import Problem
 from gpudash.core.remote import login_command
 from gpudash.sources.argv import ArgvSource
+from gpudash.sources.expired import expiry
+from gpudash.sources.ssh.resolve import output_of
 
 OFF = (
     "-T",
@@ -33,7 +36,8 @@ OFF = (
 )
 """What a user's configuration may ask for in a shell session and a probe must not have."""
 PERSIST_S = 10
-"""So long our own master outlives its last program."""
+"""So long our own master outlives its last program where nobody could end it."""
+EXIT_LIMIT_S = 2.0
 
 
 def own_master() -> tuple[str, ...]:
@@ -63,19 +67,35 @@ class OpenSshSource(ArgvSource):
         words: tuple[str, ...],
         *,
         reason: str,
+        has_master: bool = False,
         notes: tuple[str, ...] = (),
         python: str = "",
         has_sudo: bool = False,
     ) -> None:
-        """`words` are ssh's own options and the destination, last; `reason` is why not asyncssh."""
+        """`words` are ssh's own options and the destination, last; `reason` is why not asyncssh.
+
+        `has_master` tells that the user's configuration says how programs share a login.
+        """
+        self._own = () if has_master else own_master()
         super().__init__(
             name,
-            ("ssh", *OFF, *words),
+            ("ssh", *OFF, *self._own, *words),
             transport=f"openssh: {reason}",
             notes=notes,
             python=python,
             has_sudo=has_sudo,
         )
+
+    def is_like(self, other: OpenSshSource) -> bool:
+        """Tell whether another one would reach the host in the same way, and say the same."""
+        return (self._prefix, self._up) == (other._prefix, other._up)
+
+    async def end_master(self) -> None:
+        """End the login that our programs share, where it is ours; else it would stay a while."""
+        if not self._own:
+            return
+        with contextlib.suppress(OSError):
+            await output_of((*self._prefix[:1], "-O", "exit", *self._prefix[1:]), EXIT_LIMIT_S)
 
     def carry(self, script: str) -> tuple[str, ...]:
         """Return the argv that has the host run a script, whatever its login shell is."""
@@ -114,6 +134,8 @@ def openssh_problem(status: int | None, words: str, host: str) -> Problem | None
     """Return the named state for an end of ssh itself, which is exit code 255; else None."""
     if status != 255:
         return None
+    if (expired := expiry(words)) is not None:
+        return expired
     said = words.lower()
     _, title, sentence, advice, needs_person = next(
         (entry for entry in _WORDS if entry[0] in said), _LOST

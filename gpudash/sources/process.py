@@ -150,9 +150,16 @@ class Child:
         return self._status
 
     def kill(self) -> None:
-        """Send SIGKILL unless its end was already seen: the pid is still ours until then."""
+        """Send SIGKILL unless its end was already seen: the pid is still ours until then.
+
+        A sudo is another user's and can't be killed; it ends with what it started, at the end of
+        stdin.
+        """
         if self.reap() is None:
-            os.kill(self.pid, signal.SIGKILL)
+            try:
+                os.kill(self.pid, signal.SIGKILL)
+            except PermissionError:
+                return
 
     def close_pipes(self) -> None:
         """Free the pipes; its last words are kept. One that still runs is looked after later."""

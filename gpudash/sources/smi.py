@@ -17,6 +17,8 @@ from gpudash.sources.base import SourceError, Stream
 from gpudash.sources.smi_child import Runner, find_program
 from gpudash.sources.smi_stream import SmiStream
 
+CLOGGED_LIMIT_S = 10.0
+
 OpenHand = Callable[[], Awaitable[Stream]]
 
 
@@ -42,6 +44,8 @@ class SmiSource:
         self._open_hand = open_hand
         self._path = path
         self._clock = clock
+        self._runners: dict[str, Runner] = {}
+        """By program; kept from stream to stream, for they know which call still hangs."""
 
     @property
     def name(self) -> str:
@@ -57,7 +61,11 @@ class SmiSource:
         """Ask once for everything, then start the loop. Raises SourceError."""
         problem = endings.NO_PROGRAM
         for program in self._programs():
-            runner = (self._make_runner or Runner)(program)
+            runner = self._runners.get(program)
+            if runner is None:
+                runner = self._runners[program] = (self._make_runner or Runner)(program)
+            if await runner.is_clogged(CLOGGED_LIMIT_S):
+                raise SourceError(_HANGS)
             stream = SmiStream(runner, interval_s, self._clock)
             try:
                 await stream.begin()
@@ -86,6 +94,11 @@ class SmiSource:
         return await self._open_hand()
 
 
+_HANGS = Problem(
+    title="driver hangs",
+    sentence="An nvidia-smi that was started before hangs in the driver; no other is started.",
+    advice="Look for Xid lines in the kernel log there (dmesg); gpudash goes on when it ends.",
+)
 _NO_HAND = Problem(
     title="no process details",
     sentence="This host is read through nvidia-smi, which tells nothing more of a process.",

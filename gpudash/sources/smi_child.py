@@ -15,11 +15,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
-from gpudash.core.remote import between_marks, marked_script
+from gpudash.core.remote import between_marks, hung_script, marked_script
 from gpudash.core.smi.commands import ELSEWHERE, PROGRAM
+from gpudash.sources.smi_output import MAX_LINE_BYTES, AfterMark, Reader
 
 MAX_OUTPUT_BYTES = 8 << 20
-MAX_LINE_BYTES = 64 * 1024
 GAVE_UP = 124
 """Exit code of a child that took too long, as of timeout(1), or said too much."""
 NOT_FOUND = 127
@@ -47,32 +47,6 @@ def find_program(path: str | None = None) -> str | None:
         return found
     places = (Path(folder) / PROGRAM for folder in ELSEWHERE)
     return next((str(place) for place in places if os.access(place, os.X_OK)), None)
-
-
-class LineBuffer:
-    """Whole lines out of bytes in any chunking; an endless line is dropped, as a foreign one."""
-
-    def __init__(self) -> None:
-        self._rest = b""
-        self._is_skipping = False
-
-    def feed(self, data: bytes) -> list[str]:
-        """Return the lines that ended, without their newline."""
-        *lines, rest = (self._rest + data).split(b"\n")
-        if lines and self._is_skipping:
-            lines[0], self._is_skipping = b"?", False
-        if len(rest) > MAX_LINE_BYTES:
-            rest, self._is_skipping = b"", True
-        self._rest = rest
-        return [line.decode("utf-8", "replace") for line in lines]
-
-
-class Reader(Protocol):
-    """One pipe of a child."""
-
-    async def read(self, n: int = -1) -> bytes:
-        """Return the next bytes, at most so many; none at the end."""
-        ...
 
 
 class Running(Protocol):
@@ -115,6 +89,8 @@ class Runner:
         self._carry = carry
         self._abandoned: list[Running] = []
         self._endings: set[asyncio.Task[None]] = set()
+        self._is_in_doubt = False
+        """A call elsewhere took too long: what ended here may still hang there."""
 
     async def ask(self, arguments: tuple[str, ...], limit_s: float) -> Finished:
         """Run nvidia-smi once and return what it printed, after at most the limit."""
@@ -130,8 +106,30 @@ class Runner:
         if self.is_stuck:
             return Finished(stdout="", stderr="an earlier call still hangs", exit_code=GAVE_UP)
         mark = new_mark()
+        return await self._finish(words, mark, limit_s)
+
+    async def is_clogged(self, limit_s: float) -> bool:
+        """Tell whether a call of before still hangs in the driver, here or there.
+
+        Another one would hang beside it, and one more with each attempt.
+        """
+        if self.is_stuck:
+            return True
+        if self._is_in_doubt:
+            mark = new_mark()
+            name = self.program.rpartition("/")[2]
+            looked = await self._finish(hung_script(name, mark), mark, limit_s)
+            self._is_in_doubt = looked.exit_code != 0
+        return self._is_in_doubt
+
+    def doubt(self) -> None:
+        """Note that a call took too long."""
+        self._is_in_doubt = self.is_elsewhere
+
+    async def _finish(self, what: tuple[str, ...] | str, mark: str, limit_s: float) -> Finished:
+        """Run words, or a script that is marked already, to the end."""
         try:
-            child = await self._start(words, mark, has_stderr=True)
+            child = await self._start(what, mark, has_stderr=True)
         except OSError as error:
             code = NOT_FOUND if isinstance(error, FileNotFoundError) else 126
             return Finished(stdout="", stderr=str(error), exit_code=code)
@@ -145,7 +143,7 @@ class Runner:
                 if not (out.is_full or err.is_full):
                     exit_code = await child.wait()
         except TimeoutError:
-            pass
+            self.doubt()
         finally:
             await self.end(child)
         if not self.is_elsewhere:
@@ -158,20 +156,26 @@ class Runner:
 
     async def start(self, arguments: tuple[str, ...]) -> tuple[Running, Reader]:
         """Start nvidia-smi as a loop; return it and what it says. Raises OSError."""
+        if self.is_stuck:
+            raise OSError("an earlier call still hangs")
         mark = new_mark()
         child = await self._start((self.program, *arguments), mark, has_stderr=False)
         assert child.stdout is not None
         if not self.is_elsewhere:
             return child, child.stdout
-        return child, _AfterMark(child.stdout, f"\n{mark}\n".encode())
+        return child, AfterMark(child.stdout, f"\n{mark}\n".encode())
 
     @property
     def is_elsewhere(self) -> bool:
         """Tell whether a link and a shell stand between, so that answers are marked."""
         return self._carry is not None
 
-    async def _start(self, words: tuple[str, ...], mark: str, *, has_stderr: bool) -> Running:
-        argv = words if self._carry is None else self._carry(marked_script(words, mark))
+    async def _start(self, what: tuple[str, ...] | str, mark: str, *, has_stderr: bool) -> Running:
+        script = what if isinstance(what, str) else marked_script(what, mark)
+        if self._carry is not None:
+            argv = self._carry(script)
+        else:
+            argv = ("sh", "-c", what) if isinstance(what, str) else what
         return await asyncio.create_subprocess_exec(
             *argv,
             stdin=asyncio.subprocess.DEVNULL,
@@ -194,7 +198,7 @@ class Runner:
         if child.returncode is not None:
             # Its pipes are seen to close, else their transports outlive the loop.
             with contextlib.suppress(TimeoutError):
-                await asyncio.wait_for(_drained(child), _GRACE_S)
+                await asyncio.wait_for(drained(child), _GRACE_S)
             return
         task = asyncio.create_task(self._end(child))
         self._endings.add(task)
@@ -210,42 +214,19 @@ class Runner:
             with contextlib.suppress(ProcessLookupError):
                 signal()
             with contextlib.suppress(TimeoutError):
-                await asyncio.wait_for(_drained(child), _GRACE_S)
+                await asyncio.wait_for(drained(child), _GRACE_S)
             if child.returncode is not None:
                 return
         self._abandoned.append(child)
 
 
-async def _drained(child: Running) -> None:
+async def drained(child: Running) -> None:
     """Wait for a child's end; its pipes are read, else they may never be seen to close."""
     for pipe in (child.stdout, child.stderr):
         with contextlib.suppress(ValueError, RuntimeError):
             while pipe is not None and await pipe.read(MAX_LINE_BYTES):
                 pass
     await child.wait()
-
-
-class _AfterMark:
-    """What comes after a mark; what a login shell says before it is dropped."""
-
-    def __init__(self, stream: Reader, mark: bytes) -> None:
-        self._stream = stream
-        self._mark: bytes | None = mark
-        self._head = b"\n"
-
-    async def read(self, n: int = -1) -> bytes:
-        while self._mark is not None:
-            data = await self._stream.read(n)
-            if not data:
-                return b""
-            head = self._head + data
-            _, is_found, rest = head.partition(self._mark)
-            self._head = head[-len(self._mark) :]
-            if is_found:
-                self._mark = None
-                if rest:
-                    return rest
-        return await self._stream.read(n)
 
 
 class _Bounded:

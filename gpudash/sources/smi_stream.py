@@ -26,13 +26,8 @@ from gpudash.core.smi.commands import (
 )
 from gpudash.core.smi.session import Session
 from gpudash.sources.base import SourceError
-from gpudash.sources.smi_child import (
-    GAVE_UP,
-    MAX_LINE_BYTES,
-    NOT_FOUND,
-    LineBuffer,
-    Runner,
-)
+from gpudash.sources.smi_child import GAVE_UP, NOT_FOUND, Runner
+from gpudash.sources.smi_output import MAX_LINE_BYTES, LineBuffer
 
 FIRST_ANSWER_S = 40.0
 """Without persistence mode a first answer took 8 s, in some containers 24 to 30 s."""
@@ -200,6 +195,7 @@ class SmiStream:
             while not session.wants_restart:
                 data = await asyncio.wait_for(stdout.read(MAX_LINE_BYTES), silent_s)
                 if not data:
+                    self._push(session.cut(self._clock(), is_torn=buffer.has_rest))
                     break
                 events = [
                     event
@@ -211,6 +207,7 @@ class SmiStream:
                 if session.wants_slow:
                     self._wants_slow.set()
         except TimeoutError:
+            self._runner.doubt()
             self._push([Fault(call=PROGRAM, code=None, hung_s=silent_s)])
         finally:
             await self._runner.end(child)

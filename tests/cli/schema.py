@@ -128,6 +128,8 @@ HOST: dict[str, Any] = {
     "unsupported": [TEXT],
     "transport": MAYBE_TEXT,
     "link_notes": [TEXT],
+    "round_trip_ms": MAYBE_FLOAT,
+    "clock_offset_s": MAYBE_FLOAT,
     "problem": (
         None,
         {"title": TEXT, "sentence": TEXT, "advice": MAYBE_TEXT, "nvml_code": MAYBE_NUMBER},
@@ -156,6 +158,8 @@ SAMPLE: dict[str, Any] = {
     "at": TEXT,
     "host_monotonic_s": MAYBE_FLOAT,
     "seq": NUMBER,
+    "round_trip_ms": MAYBE_FLOAT,
+    "clock_offset_s": MAYBE_FLOAT,
     "gpus": [{**INFO, "state": STATES, **READING}],
 }
 LINK: dict[str, Any] = {

@@ -144,7 +144,18 @@ def test_a_wrong_configuration_hides_no_typing_error(run: object, tmp_path: Path
 
 def test_check_needs_no_configuration(run: object, tmp_path: Path) -> None:
     (tmp_path / "config.toml").write_text("nonsense")
-    assert run("check").code == 4  # type: ignore[operator]
+    done = run("check")  # type: ignore[operator]
+    assert done.code == 4
+    assert done.err.startswith("gpudash: FOLDER/config.toml:1: not TOML")
+
+
+def test_sudo_here_is_asked_for_by_a_section(run: object, tmp_path: Path) -> None:
+    """There is none in this PATH: the sampler that would need none is not taken instead."""
+    (tmp_path / "config.toml").write_text('[hosts.local]\nsudo = "see"\n')
+    done = run("check")  # type: ignore[operator]
+    assert done.code == 4
+    assert "There is no sudo on this host" in done.err
+    assert "sudo" in run("doctor").out  # type: ignore[operator]
 
 
 def test_a_setting_speaks_where_no_flag_does(run: object) -> None:

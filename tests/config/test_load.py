@@ -10,7 +10,14 @@ import pytest
 
 from gpudash.config.document import parse_document
 from gpudash.config.folders import config_folder, user_file
-from gpudash.config.hosts import HostSettings, host_settings, known_names, section_warnings
+from gpudash.config.hosts import (
+    HostSettings,
+    host_settings,
+    known_names,
+    named_hosts,
+    section_warnings,
+    settings_as,
+)
 from gpudash.config.layers import Origin
 from gpudash.config.load import Config
 from gpudash.config.schema import HOST_KEYS, KEYS, TOP_KEYS, defaults_text, in_toml
@@ -241,3 +248,37 @@ def test_the_default_theme_is_the_screens() -> None:
     from gpudash.ui.theme import DEFAULT
 
     assert TOP_KEYS["theme"].default == DEFAULT
+
+
+# -- the name that ssh resolves -------------------------------------------------------------------
+
+
+def resolved(folder: Path, site: str, user: str, word: str = "box") -> HostSettings:
+    config = configuration(folder, site, user)
+    (spec,) = named_hosts([word], config)
+    return settings_as(config, spec, "gpu-a.example.com")
+
+
+def test_a_rule_of_the_site_holds_for_the_hostname_behind_an_alias(tmp_path: Path) -> None:
+    site = '[hosts."*.example.com"]\nsudo = "never"\nreadonly = true'
+    found = resolved(tmp_path, site, '[hosts.box]\nsudo = "see"')
+    assert (found.sudo, found.readonly) == ("never", True)
+    assert found.origins["readonly"] == f"{tmp_path}/site.toml:3"
+    (warning,) = found.warnings
+    assert warning.endswith(f'{tmp_path}/site.toml:2 says "never", which can only be tightened')
+
+
+def test_of_two_rules_the_tighter_holds_whatever_is_closer(tmp_path: Path) -> None:
+    site = '[hosts.box]\nsudo = "never"\n[hosts."gpu-a.example.com"]\nsudo = "see"'
+    assert resolved(tmp_path, site, "").sudo == "never"
+    site = '[hosts.box]\nreadonly = false\n[hosts."gpu-a*"]\nreadonly = true'
+    assert resolved(tmp_path, site, "").readonly
+
+
+def test_what_only_the_hostname_says_counts_and_the_way_there_stays(tmp_path: Path) -> None:
+    user = '[hosts."gpu-a.*"]\nsudo = "see"\npython = "/opt/py"\nuser = "root"\nport = 23'
+    found = resolved(tmp_path, "", user)
+    assert (found.sudo, found.python) == ("see", "/opt/py")
+    assert (found.user, found.port) == (None, None)
+    mine = '[hosts.box]\npython = "/my/py"\n' + user
+    assert resolved(tmp_path, "", mine).python == "/my/py"

@@ -15,9 +15,9 @@ import pytest
 
 from gpudash.core.model import Gpu, GpuState, Host, Link
 from gpudash.core.scope import normal_bus_id
-from gpudash.core.smi.answer import read_text
 from gpudash.core.units import MIB, ceil_mib
 from gpudash.core.verify import Verdict, judge_host
+from tests.core.smi_answer import read_text
 
 CASES = Path(__file__).parents[1] / "data" / "cases" / "readings.jsonl"
 SKIPPED: dict[str, str] = {}

@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 
 from gpudash.core.model import Host, Link
-from gpudash.core.smi.answer import read_text
 from gpudash.core.smi.documents import IllFormedError, parse_document, split_documents
 from gpudash.core.units import MIB
 from gpudash.core.verify import judge_host
+from tests.core.smi_answer import read_text
 
 
 def clear(host: Host) -> str:

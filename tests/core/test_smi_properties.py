@@ -12,9 +12,9 @@ from dataclasses import dataclass
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from gpudash.core.smi.answer import read_text
 from gpudash.core.smi.commands import live_query
 from gpudash.core.verify import Clear, judge_host
+from tests.core.smi_answer import read_text
 
 TOKENS = [
     "[N/A]",

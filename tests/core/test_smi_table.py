@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from gpudash.core.model import Gpu, GpuInfo, GpuReading, GpuState
-from gpudash.core.smi.answer import read_text
 from gpudash.core.smi.table import may_round_down, rounds_down, smi_format
 from gpudash.core.units import MIB
+from tests.core.smi_answer import read_text
 
 H200_TOTAL_BYTES = 150_754_820_096
 

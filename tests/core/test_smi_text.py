@@ -5,14 +5,14 @@ from __future__ import annotations
 import pytest
 
 from gpudash.core.errors import ExitCode
-from gpudash.core.model import GpuState, Host
+from gpudash.core.model import GpuProcess, GpuState, Host
 from gpudash.core.smi import cells, endings
-from gpudash.core.smi.answer import read_text
 from gpudash.core.smi.fields import columns, header_fields, parse_fields
 from gpudash.core.smi.processes import parse_process_line
 from gpudash.core.smi.rows import EventLine, FatalLine, GpuRow, Noise, parse_gpu_line
 from gpudash.core.units import MIB
 from gpudash.core.verify import judge_host
+from tests.core.smi_answer import read_text
 
 QUERY = "index,uuid,memory.used,memory.total"
 ZERO = "0, GPU-00000000-0000, 0 MiB, 24576 MiB\n"
@@ -36,7 +36,7 @@ def clear(host: Host) -> str:
         (ZERO + "Detected single bit ECC error on GPU 0\n", "unknown"),
         (f"WARNING: infoROM is corrupted at gpu 0000:17:00.0\n{ZERO}", "yes"),
         (ZERO + "Failed to properly shut down NVML: Unknown Error\n", "unknown"),
-        (f"NVIDIA-SMI has failed because it couldn't\ncommunicate.\n{ZERO}", "yes"),
+        (f"NVIDIA-SMI has failed because it couldn't\ncommunicate.\n{ZERO}", "unknown"),
         (ZERO.replace("24576 MiB", "[N/A]"), "unknown"),
         (ZERO.replace("24576 MiB", "0 MiB"), "unknown"),
         (ZERO.replace("0 MiB, 2", "17592186044415 MiB, 2"), "unknown"),
@@ -193,6 +193,10 @@ def test_process_rows() -> None:
     assert hidden.pid is None
 
 
+STRANGER = GpuProcess(pid=12, used_bytes=3 * MIB, kinds=frozenset(), name="x")
+"""Listed on a GPU that is not in the roster: there is only one it can hold."""
+
+
 @pytest.mark.parametrize(
     ("listed", "processes", "hidden", "wanted"),
     [
@@ -201,7 +205,7 @@ def test_process_rows() -> None:
         ("GPU-00000000-0000, [N/A], [N/A], [N/A]\n", None, 0, "yes"),
         ("GPU-00000000-0000, [Insufficient Permissions], x, [N/A]\n", (), 1, "unknown"),
         ("GPU-00000000-0000, 12, x, 3 M", (), 1, "unknown"),
-        ("GPU-0000000f-0000, 12, x, 3 MiB\n", (), 0, "no"),
+        ("GPU-0000000f-0000, 12, x, 3 MiB\n", (STRANGER,), 0, "no"),
     ],
 )
 def test_process_lists(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import shutil
+import time
 from dataclasses import replace
 from pathlib import Path
 
@@ -432,6 +433,22 @@ def test_once_is_answered_and_followed_by_a_tick(fake_driver: FakeDriver, docume
         program.send(5, "once")
         assert program.of("ack") == {"t": "ack", "id": 5, "ok": True}
         assert program.of("sample")["seq"] == first["seq"] + 1
+
+
+def test_a_ping_is_answered_even_while_the_driver_hangs(
+    fake_driver: FakeDriver, document: bytes
+) -> None:
+    """With the host's wall clock, and by no tick."""
+    hung = fake_driver.with_delay(3, "PowerUsage", FOREVER).write()
+    with Program(document, hung.env(), interval=0.05, hung=0.1) as program:
+        program.of("fault")
+        before = time.time()
+        program.send(7, "ping")
+        ack = program.of("ack")
+        assert (ack["id"], ack["ok"]) == (7, True)
+        # The same clock, told to a millisecond.
+        assert before - 0.001 <= ack["wall"] <= time.time() + 0.001
+        assert not any(line["t"] == "sample" for line in program.lines)
 
 
 def test_rate(fake_driver: FakeDriver, document: bytes) -> None:

@@ -42,6 +42,9 @@ class VirtualClock:
     def now(self) -> float:
         return asyncio.get_running_loop().time()
 
+    def unix(self) -> float:
+        return 1e9 + self.now()
+
     def wall(self, at_s: float) -> str:
         return f"{at_s:.0f}"
 

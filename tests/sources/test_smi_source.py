@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import os
 import shutil
-from collections.abc import Callable
+import signal
+import subprocess
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -13,14 +16,15 @@ import pytest
 
 from gpudash.core.errors import ExitCode
 from gpudash.core.events import Ack, Bye, Hello
-from gpudash.core.model import GpuState, Link
+from gpudash.core.model import GpuState, Link, Problem
 from gpudash.core.remote import program_argv
 from gpudash.core.units import MIB
 from gpudash.core.verify import Clear, judge_host
-from gpudash.sources import smi, smi_stream
+from gpudash.sources import smi, smi_child, smi_stream
 from gpudash.sources.base import SourceError, Stream
 from gpudash.sources.smi import SmiSource
-from gpudash.sources.smi_child import LineBuffer, Runner
+from gpudash.sources.smi_child import Runner, Running, drained
+from gpudash.sources.smi_output import LineBuffer
 from tests.sources.smi_machine import LIMIT_S, Machine, Viewer, gpu, is_clear
 
 
@@ -229,6 +233,140 @@ async def test_a_driver_that_hangs(machine: Machine, monkeypatch: pytest.MonkeyP
             await machine.source().open_sampler(0.1)
     assert caught.value.problem.title == "driver hangs"
     assert machine.living() == []
+
+
+HANGS = """
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+int main(void) {
+    FILE *pids = fopen(getenv("PIDS"), "a");
+    signal(SIGTERM, SIG_IGN);
+    signal(SIGPIPE, SIG_IGN);
+    if (vfork() == 0) {
+        fprintf(pids, "%d %d\\n", (int)getppid(), (int)getpid());
+        fflush(pids);
+        for (;;) pause();
+    }
+    return 0;
+}
+"""
+"""A vfork whose child neither ends nor executes: its parent waits in state D, as in a driver."""
+
+
+@pytest.fixture
+def in_state_d(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[Callable[[], list[int]]]:
+    """Put an nvidia-smi that hangs in PATH; return what tells the pids of all that started."""
+    compiler = shutil.which("gcc") or shutil.which("cc")
+    assert compiler is not None
+    (tmp_path / "hangs.c").write_text(HANGS)
+    argv = [compiler, "-o", str(tmp_path / "nvidia-smi"), str(tmp_path / "hangs.c")]
+    subprocess.run(argv, check=True)
+    noted = tmp_path / "hung"
+    noted.touch()
+    monkeypatch.setenv("PIDS", str(noted))
+    monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
+
+    def pids() -> list[int]:
+        return [int(pid) for pid in noted.read_text().split()]
+
+    yield pids
+    end_all(pids())
+
+
+def end_all(pids: list[int]) -> None:
+    for pid in pids:
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(pid, signal.SIGKILL)
+
+
+class Unending:
+    """A child that not even SIGKILL ends."""
+
+    returncode: int | None = None
+
+    def __init__(self) -> None:
+        self.stdout = self.stderr = self
+
+    async def read(self, n: int = -1) -> bytes:
+        return b"" if self.returncode is not None else await asyncio.Event().wait() and b""
+
+    async def wait(self) -> int:
+        await self.read()
+        return 0
+
+    def terminate(self) -> None:
+        pass
+
+    kill = terminate
+
+
+async def test_children_here_that_hang_do_not_pile_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(smi_stream, "FIRST_ANSWER_S", 0.01)
+    monkeypatch.setattr(smi_child, "_GRACE_S", 0.01)
+    children: list[Unending] = []
+
+    class Stuck(Runner):
+        async def _start(self, *_: Any, **__: Any) -> Running:
+            children.append(Unending())
+            return children[-1]
+
+    source = SmiSource("here", make_runner=Stuck)
+    for _ in range(5):
+        with pytest.raises(SourceError) as caught:
+            await source.open_sampler(0.1)
+        assert caught.value.problem.title == "driver hangs"
+    first = len(children)
+    assert first <= 2
+    for child in children:
+        child.returncode = -9
+    with pytest.raises(SourceError):
+        await source.open_sampler(0.1)
+    assert len(children) > first
+
+
+async def test_what_hangs_elsewhere_does_not_pile_up(
+    in_state_d: Callable[[], list[int]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """However often it is tried: one set of calls a host, and the next one when that has ended.
+
+    Only the far side knows: what carried the call there has long ended.
+    """
+    monkeypatch.setattr(smi_stream, "FIRST_ANSWER_S", 0.3)
+    children: list[Running] = []
+
+    class Noting(Runner):
+        async def _start(self, *arguments: Any, **more: Any) -> Running:
+            children.append(await super()._start(*arguments, **more))
+            return children[-1]
+
+    source = SmiSource(
+        "there",
+        make_runner=lambda name: Noting(name, lambda script: program_argv(("env", "sh"), script)),
+    )
+
+    async def fails() -> Problem:
+        async with asyncio.timeout(LIMIT_S):
+            with pytest.raises(SourceError) as caught:
+                await source.open_sampler(0.1)
+        return caught.value.problem
+
+    async def all_ended() -> None:
+        end_all(in_state_d())
+        async with asyncio.timeout(LIMIT_S):
+            await asyncio.gather(*map(drained, children))
+
+    assert [(await fails()).title for _ in range(4)] == ["driver hangs"] * 4
+    first = len(in_state_d())
+    # The reading and the names are asked for at the same time; each notes two pids.
+    assert first <= 4
+    await all_ended()
+    await fails()
+    assert len(in_state_d()) > first
+    await all_ended()
 
 
 async def test_close_ends_a_child_that_ignores_sigterm(machine: Machine) -> None:

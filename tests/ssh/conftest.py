@@ -16,8 +16,9 @@ StartSshd = Callable[..., Sshd]
 
 @pytest.fixture(scope="session", autouse=True)
 def _has_openssh() -> None:
-    if not (SSHD and SSH and KEYGEN):
-        pytest.skip("OpenSSH's sshd, ssh and ssh-keygen are needed", allow_module_level=True)
+    assert SSHD, "OpenSSH's sshd is needed: .ci/run installs it"
+    assert SSH, "OpenSSH's client is needed: .ci/run installs it"
+    assert KEYGEN, "ssh-keygen is needed: .ci/run installs it"
 
 
 @pytest.fixture

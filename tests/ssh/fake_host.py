@@ -69,6 +69,7 @@ class FakeHost:
     ) -> None:
         self.handler = handler
         self.password = password
+        self.banner = ""
         self.code = code
         self.challenges = 0
         self.passwords: list[str] = []
@@ -128,6 +129,8 @@ class _Login(asyncssh.SSHServer):
         self._host.connections.append(conn)
 
     def begin_auth(self, username: str) -> bool:
+        if self._host.banner:
+            self._host.connections[-1].send_auth_banner(self._host.banner)
         needs = self._host.password is not None or self._host.code is not None
         if not needs:
             self._host.logins += 1

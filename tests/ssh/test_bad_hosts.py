@@ -56,6 +56,40 @@ async def test_a_shell_that_refuses(
     assert host.problem.exit_code is ExitCode.UNKNOWN
 
 
+@pytest.mark.parametrize("transport", ["asyncssh", "openssh"])
+async def test_an_account_that_expired(home: Home, start_sshd: StartSshd, transport: str) -> None:
+    """Where sshd lets somebody in only to change a password, which needs a terminal."""
+    words = "WARNING: Your password has expired."
+    start_sshd("gpu-a", f'ForceCommand echo "{words}" >&2; exit 1')
+    (host,) = (await read(home, "gpu-a", transport=transport)).hosts
+    assert host.problem is not None
+    assert (host.problem.title, host.problem.needs_person) == ("account expired", True)
+    assert host.problem.advice
+    assert host.problem.exit_code is ExitCode.UNREACHABLE
+
+
+async def test_an_account_that_expired_is_told_before_the_login(home: Home) -> None:
+    async with FakeHost(password="secret") as host:
+        host.banner = "Your account has expired; please contact your system administrator.\n"
+        add(home, "gpu-b", host)
+        (seen,) = (await read(home, "gpu-b")).hosts
+    assert seen.problem is not None
+    assert seen.problem.title == "account expired"
+
+
+@pytest.mark.parametrize("has_home", [True, False])
+async def test_a_home_that_takes_no_byte(
+    home: Home, start_sshd: StartSshd, fake_driver: FakeDriver, has_home: bool, tmp_path: Path
+) -> None:
+    """A full disk, told by a limit that kills who writes to a file; or no home at all."""
+    env = session_env(fake_driver)
+    if not has_home:
+        env["HOME"] = str(tmp_path / "nowhere")
+    start_sshd("gpu-a", 'ForceCommand ulimit -f 0; sh -c "$SSH_ORIGINAL_COMMAND"', env=env)
+    (host,) = (await read(home, "gpu-a")).hosts
+    assert (host.link, host.problem) == (Link.LIVE, None)
+
+
 @pytest.mark.parametrize("shell", ["tcsh", "fish", "rbash", "dash", "bash --norc"])
 async def test_login_shells(
     home: Home, start_sshd: StartSshd, fake_driver: FakeDriver, shell: str
@@ -63,8 +97,7 @@ async def test_login_shells(
     """As sshd does it: the login shell gets the command as one word after -c."""
     import shutil
 
-    if shutil.which(shell.split()[0]) is None:
-        pytest.skip(f"{shell} is not installed")
+    assert shutil.which(shell.split()[0]), f"{shell} is needed: .ci/run installs it"
     start_sshd(
         "gpu-a",
         f'ForceCommand {shell} -c "$SSH_ORIGINAL_COMMAND"',

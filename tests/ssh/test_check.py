@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from pathlib import Path
 
 from tests.cli.running import Done
 from tests.fake_driver import FakeDriver
@@ -22,6 +23,21 @@ def test_zero(gpudash: Command, gpu_a: Sshd) -> None:
     assert document["clear"] == "yes"
     assert len(host["gpus"]) == 8
     assert gpu_a.logins == 1
+
+
+def test_a_rule_for_the_hostname_holds_behind_the_alias(
+    gpudash: Command, gpu_a: Sshd, tmp_path: Path
+) -> None:
+    """`sudo` is wanted for 127.0.0.1 alone, and there is none on the host."""
+    rules = tmp_path / "rules.toml"
+    rules.write_text('[hosts."127.0.0.*"]\nsudo = "see"\nreadonly = true\n')
+    rules.chmod(0o600)
+    listed = gpudash("hosts", "gpu-a", "--format", "json", GPUDASH_CONFIG=str(rules))
+    (host,) = json.loads(listed.out)["hosts"]
+    assert (host["sudo"], host["readonly"]) == ("see", True)
+    done = gpudash("check", "gpu-a", GPUDASH_CONFIG=str(rules))
+    assert "sudo" in done.err
+    assert done.code == 4
 
 
 def test_held(gpudash: Command, gpu_a: Sshd, fake_driver: FakeDriver) -> None:

@@ -17,7 +17,7 @@ from tests.cli.running import Done, Runner, command, is_running, wait_for
 from tests.fake_driver import FakeDriver
 from tests.ssh.conftest import StartSshd
 from tests.ssh.sshd import Home, Sshd, session_env
-from tests.ssh.watching import watching
+from tests.ssh.watching import read, watching
 
 Command = Callable[..., Done]
 
@@ -202,3 +202,14 @@ def test_a_count_does_not_wait_for_a_host_that_never_answers(
     lines = [json.loads(line) for line in done.out.splitlines()]
     samples = [line["host"] for line in lines if line["schema"] == "gpudash.sample/1"]
     assert samples.count("gpu-a") >= 2
+
+
+async def test_how_far_a_host_is_and_what_its_clock_says(home: Home, gpu_a: Sshd) -> None:
+    """Over asyncssh, over OpenSSH's client and by `check`, on the probe's own stream."""
+    for transport in ("asyncssh", "openssh"):
+        async with watching(home, "gpu-a", transport=transport) as seen:
+            fleet = await seen.until(lambda fleet: fleet.hosts[0].round_trip_s is not None)
+            assert fleet.hosts[0].clock_offset_s == pytest.approx(0.0, abs=60.0)
+    (host,) = (await read(home, "gpu-a")).hosts
+    assert host.round_trip_s is not None
+    assert host.clock_offset_s is not None

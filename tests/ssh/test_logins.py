@@ -52,8 +52,6 @@ async def test_an_agent(
 @pytest.mark.parametrize("format_", ["PEM", "RFC4716"])
 async def test_an_encrypted_key_waits_for_a_person(home: Home, gpu_a: Sshd, format_: str) -> None:
     """The second is OpenSSH's own format."""
-    if format_ == "RFC4716":
-        pytest.importorskip("bcrypt")
     for path in (home.key, home.public):
         path.unlink()
     make_key(home.key, "open me", "-t", "ecdsa", "-m", format_)

@@ -34,6 +34,9 @@ class HandClock:
     def now(self) -> float:
         return self.at_s
 
+    def unix(self) -> float:
+        return 1e9 + self.at_s
+
     def wall(self, at_s: float) -> str:
         return fleets.wall_of(at_s)
 

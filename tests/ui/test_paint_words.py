@@ -10,7 +10,9 @@ from gpudash.ui.paint.frame import FrameView, frame_rows
 from gpudash.ui.paint.glyphs import ASCII
 from gpudash.ui.paint.spans import plain
 from gpudash.ui.paint.view import Density
+from gpudash.ui.screens.errors import errors_text
 from tests.ui import fleets
+from tests.ui.showing import HandClock
 
 
 def screen(fleet: fleets.Fleet, width: int, height: int, **rest: object) -> list[str]:
@@ -130,3 +132,25 @@ def test_commands_to_start_with() -> None:
     )
     assert lines[-1].strip() == "d demo  ? help  q quit"
     assert "gpudash doctor gpu-a" in only(lines, "doctor")
+
+
+def test_how_far_a_host_is_stands_at_its_titles_right() -> None:
+    fleet = fleets.busy()
+    far = replace(fleet.hosts[0], transport="ssh", round_trip_s=0.0124, clock_offset_s=-3.24)
+    title = screen(replace(fleet, hosts=(far,)), 120, 40)[3]
+    assert title.endswith(" clock 3.2 s behind   12 ms   now ─╮")
+    near = replace(far, round_trip_s=0.0002, clock_offset_s=0.3)
+    title = screen(replace(fleet, hosts=(near,)), 120, 40)[3]
+    assert title.endswith("─ <1 ms   now ─╮")
+
+
+def test_a_fallback_says_what_it_lacks() -> None:
+    fleet = fleets.busy()
+    host = fleet.hosts[0]
+    assert host.facts is not None
+    facts = replace(host.facts, source="nvidia-smi", unsupported=("graphics processes", "power"))
+    shown = replace(fleet, hosts=(replace(host, facts=facts),))
+    assert "through nvidia-smi  lacks graphics processes; power " in screen(shown, 160, 40)[3]
+    assert "through nvidia-smi ─" in screen(shown, 100, 40)[3]
+    text = errors_text(shown, HandClock())
+    assert "read through nvidia-smi, which lacks:\n  graphics processes\n  power" in text

@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from gpudash.cli.commands.findings import Finding, problem_finding, reading_findings
 from gpudash.cli.commands.reading import read
+from gpudash.core.distance import clock_words, round_trip_words
 from gpudash.core.model import Host
 from gpudash.core.names import clean_text
 from gpudash.core.ways import Way
@@ -24,6 +25,8 @@ def look_at(ways: tuple[Way, ...]) -> list[Finding]:
 
 
 def _address(way: Way) -> list[Finding]:
+    if way.is_local:
+        return [Finding(what="sudo", state="ok", found="the probe starts by sudo -n")]
     if way.command:
         return [Finding(what="command", state="ok", found=" ".join(way.command))]
     from gpudash.sources.ssh.resolve import Destination, has_openssh, resolve
@@ -56,6 +59,18 @@ def _address(way: Way) -> list[Finding]:
     return findings
 
 
+def _distance(host: Host) -> list[Finding]:
+    found = (
+        [Finding(what="round trip", state="ok", found=words)]
+        if (words := round_trip_words(host))
+        else []
+    )
+    if words := clock_words(host):
+        advice = "Does it keep time (chrony, systemd-timesyncd)? Times of its logs are off by that."
+        found.append(Finding(what="clock", state="note", found=words, advice=advice))
+    return found
+
+
 def _host(host: Host) -> list[Finding]:
     findings = [
         Finding(
@@ -68,6 +83,7 @@ def _host(host: Host) -> list[Finding]:
     ]
     if host.transport:
         findings.append(Finding(what="transport", state="ok", found=clean_text(host.transport)))
+    findings += _distance(host)
     facts = host.facts
     if facts is not None and facts.source == "nvidia-smi":
         findings.append(

@@ -27,6 +27,10 @@ def run(words: list[str]) -> int:
         from gpudash.cli.commands import checked
 
         plan = checked.parse(words)
+        if plan.ways[0].has_sudo:
+            from gpudash.cli.commands import reading
+
+            return checked.report(reading.read(plan.ways), plan)
         if probe is None:
             probe = _start()
         # The driver's session closes while the verdict is printed.

@@ -40,10 +40,15 @@ def run(words: list[str]) -> int:
 
 
 def _show(plan: argparse.Namespace, early: EarlySampler | None) -> int:
+    from gpudash.cli.ways import ways_of
     from gpudash.ui import start
     from gpudash.ui.early import EarlyScreen
 
-    finish_looks(plan)
+    config = finish_looks(plan)
+    (way, *_) = ways_of((), config)
+    if early is not None and way.has_sudo:
+        early.end()
+        early = None
     if early is not None:
         early.change_interval(plan.interval_s)
     looks = start.Looks(plan.theme, plan.density, is_ascii=plan.ascii)
@@ -51,7 +56,7 @@ def _show(plan: argparse.Namespace, early: EarlySampler | None) -> int:
         fleet = _first_fleet(early)
         screen.draw(fleet, looks.theme, looks.glyphs, looks.depth, looks.density)
         _log_to_folder()
-        monitor = _monitor(plan, early)
+        monitor = _monitor(plan, early, has_sudo=way.has_sudo)
         return start.show(monitor, looks, screen, demo=lambda: demo_monitor(plan))
 
 
@@ -140,12 +145,15 @@ def _first_fleet(early: EarlySampler | None) -> Fleet:
     return fleet
 
 
-def _monitor(plan: argparse.Namespace, early: EarlySampler | None) -> FleetMonitor:
+def _monitor(
+    plan: argparse.Namespace, early: EarlySampler | None, *, has_sudo: bool
+) -> FleetMonitor:
     from gpudash.services.clock import SystemClock
     from gpudash.services.monitor import FleetMonitor
     from gpudash.sources.here import local_source
 
-    return FleetMonitor((local_source(LOCAL, early),), SystemClock(), interval_s=plan.interval_s)
+    source = local_source(LOCAL, early, has_sudo=has_sudo)
+    return FleetMonitor((source,), SystemClock(), interval_s=plan.interval_s)
 
 
 def demo_monitor(plan: argparse.Namespace) -> FleetMonitor:

@@ -39,12 +39,13 @@ def run(words: list[str]) -> int:
         return int(ExitCode.OK)
     ways = ways_of(plan.hosts)
     findings = _here()
-    if any(way.is_local for way in ways):
+    bare = [way for way in ways if way.is_local and not way.has_sudo]
+    if bare:
         findings += _driver()
-    if any(not way.is_local for way in ways):
+    if len(bare) < len(ways):
         from gpudash.cli.commands.afar import look_at
 
-        findings += look_at(tuple(way for way in ways if not way.is_local))
+        findings += look_at(tuple(way for way in ways if way not in bare))
     _print(findings, wanted)
     return int(worst([ExitCode.OK, *(finding.code for finding in findings)]))
 

@@ -10,6 +10,7 @@ from gpudash.cli.commands.holders import (
 )
 from gpudash.cli.output import table
 from gpudash.core import nvml
+from gpudash.core.distance import clock_words
 from gpudash.core.errors import ExitCode
 from gpudash.core.families import (
     family_key,
@@ -65,6 +66,7 @@ def host_document(verdict: HostVerdict) -> dict[str, object]:
         "unsupported": list(facts.unsupported) if facts else [],
         "transport": host.transport or None,
         "link_notes": list(host.link_notes),
+        **distance_document(host),
         "problem": problem
         and {
             "title": problem.title,
@@ -75,6 +77,15 @@ def host_document(verdict: HostVerdict) -> dict[str, object]:
         "gpus": [gpu_document(host, gpu) for gpu in verdict.gpus],
         "reach": reach_document(host),
         "holders": holder_documents(host),
+    }
+
+
+def distance_document(host: Host) -> dict[str, object]:
+    """Return how far away a host is; null where nothing was measured, as for this machine."""
+    trip_s, offset_s = host.round_trip_s, host.clock_offset_s
+    return {
+        "round_trip_ms": None if trip_s is None else round(trip_s * 1000, 1),
+        "clock_offset_s": None if offset_s is None else round(offset_s, 2),
     }
 
 
@@ -211,6 +222,7 @@ def _host_block(verdict: HostVerdict) -> str:
     if host.transport.partition(":")[0] not in ("", "ssh"):
         title.append(clean_text(host.transport))
     title += [note.upper() for note in host.link_notes]
+    title += [clock_words(host)] if clock_words(host) else []
     lines = "  ".join(title) + "\n"
     if not verdict.gpus:
         return f"{lines}  {verdict.reason}\n"

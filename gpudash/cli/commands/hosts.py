@@ -6,7 +6,8 @@ import os
 from collections.abc import Mapping, Sequence
 
 from gpudash.cli import arguments, diagnostics, output
-from gpudash.config.hosts import HostSettings, groups_of, host_settings, named_hosts
+from gpudash.cli.rules import judge
+from gpudash.config.hosts import HostSettings, groups_of, named_hosts
 from gpudash.config.load import Config, load
 from gpudash.config.schema import in_toml
 from gpudash.core.errors import ExitCode
@@ -44,7 +45,7 @@ def run(words: list[str]) -> int:
 
 def _list(config: Config, specs: tuple[HostSpec, ...], wanted: str) -> None:
     groups = _membership(config)
-    hosts = [(spec, host_settings(config, spec)) for spec in specs]
+    hosts = [(spec, settings) for spec, settings, _ in judge(config, specs)]
     documents = [_document(spec, found, groups.get(spec.name, ())) for spec, found in hosts]
     _write(documents, HEADER, "hosts", wanted)
     said = dict.fromkeys(warning for _, found in hosts for warning in found.warnings)

@@ -10,7 +10,7 @@ import logging
 import signal
 
 from gpudash.cli import arguments, diagnostics, output
-from gpudash.cli.commands.documents import info_document, reading_document
+from gpudash.cli.commands.documents import distance_document, info_document, reading_document
 from gpudash.cli.entering import can_ask, enter
 from gpudash.cli.settings import configured
 from gpudash.cli.ways import ways_of
@@ -144,6 +144,7 @@ def _sample(host: Host) -> dict[str, object]:
         "at": _utc_now(),
         "host_monotonic_s": host.host_monotonic_s,
         "seq": host.seq,
+        **distance_document(host),
         "gpus": [
             {
                 **info_document(gpu.info),

@@ -19,6 +19,7 @@ from gpudash.core.events import (
     Hello,
     LinkConnecting,
     LinkDown,
+    LinkMeasured,
     LinkPaused,
     LinkSlept,
     LinkStale,
@@ -86,7 +87,7 @@ def sign_of(proof: HostProof, policy: Policy, observed: Observed, at_s: float) -
             return _lost(BreakKind.LINK, event.problem.sentence, host, policy)
         case LinkPaused():
             return _lost(BreakKind.LINK, "paused", host, policy)
-        case Ack() | Bye() | LinkUp() | Scanned() | OrderTold():
+        case Ack() | Bye() | LinkUp() | LinkMeasured() | Scanned() | OrderTold():
             return None
         case _:
             from typing import assert_never

@@ -33,6 +33,11 @@ _SSH = re.compile(
 _DETAIL_CHARS = 2000
 
 
+def is_unsound(exit_code: int | None) -> bool:
+    """Tell whether an exit code puts whole rows in doubt; None is not known, and does not."""
+    return exit_code is not None and exit_code not in SOUND_EXITS
+
+
 def refused_field(text: str) -> str | None:
     """Return the field that a driver does not know; one of these voids the whole query."""
     match = _BAD_FIELD.search(text)

@@ -19,8 +19,9 @@ from gpudash.core.smi.commands import (
     health_query,
     live_query,
 )
-from gpudash.core.smi.documents import IllFormedError, parse_document, split_documents
+from gpudash.core.smi.documents import IllFormedError
 from gpudash.core.smi.fields import parse_fields
+from gpudash.core.smi.inventory import newest_document
 from gpudash.core.smi.named import parse_names
 from gpudash.core.smi.overlay import Overlay
 from gpudash.core.smi.processes import place_processes
@@ -49,8 +50,10 @@ _FIELD_WORDS = {
 class Session:
     """All that is known of one host through nvidia-smi; one session for one stream."""
 
-    def __init__(self, interval_s: float) -> None:
+    def __init__(self, interval_s: float, live: tuple[str, ...] = live_query()) -> None:
+        """`live` are the fields of the memory query; one that can be left out may be refused."""
         self.interval_s = interval_s
+        self._live = live
         self.boot_id: str | None = None
         """Of the host, where it could be read."""
         self.wants_restart = False
@@ -72,7 +75,7 @@ class Session:
     @property
     def live_fields(self) -> tuple[str, ...]:
         """Fields of the memory query that this driver knows."""
-        return live_query(self._left_out)
+        return tuple(field for field in self._live if field not in self._left_out)
 
     @property
     def health_fields(self) -> tuple[str, ...]:
@@ -115,15 +118,16 @@ class Session:
         self, stdout: str, stderr: str, exit_code: int | None, now_s: float
     ) -> list[Event] | Problem:
         """Take the answer of a single query; its roster is the host's from now on."""
-        lines = gpu_lines(stdout, parse_fields(",".join(self.live_fields)))
-        roster = find_roster(lines, (), Expected()).present
+        lines = gpu_lines(stdout, parse_fields(",".join(self.live_fields)), None)
+        roster = find_roster(lines, (), Expected())
         is_fatal = any(isinstance(line, FatalLine) for line in lines)
-        if not roster or is_fatal:
+        if not roster.present or is_fatal:
             return endings.problem_of(exit_code, stdout, stderr)
-        self._adopt(roster)
+        self._driver = roster.driver or self._driver
+        self.adopt(roster.present)
         ticks = [tick for line in lines for tick in self._reader.feed(line)]
         last = self._reader.finish() or ticks[-1]
-        if exit_code not in endings.SOUND_EXITS:
+        if endings.is_unsound(exit_code):
             doubt = f"nvidia-smi ended with exit code {exit_code}"
             last = tuple(replace(reading, doubt=reading.doubt or doubt) for reading in last)
         self.wants_restart = False
@@ -149,13 +153,24 @@ class Session:
         )
         return self._events(ticks, now_s)
 
-    def _adopt(self, roster: tuple[GpuInfo, ...]) -> None:
+    def cut(self, now_s: float, *, is_torn: bool) -> list[Event]:
+        """Take the end of the loop: a tick that was under way says what it held, never a zero.
+
+        `is_torn` tells that a line was under way: it stands for a GPU that can't be read.
+        """
+        ticks = self._reader.feed(GpuRow(is_identified=False)) if is_torn else []
+        last = self._reader.finish()
+        return self._events([*ticks, *([] if last is None else [last])], now_s)
+
+    def adopt(self, roster: tuple[GpuInfo, ...]) -> None:
+        """Take a roster; what was learned about the same GPUs is kept."""
         known = {info.key: info for info in self._roster}
         merged = tuple(_merged(info, known.get(info.key)) for info in roster)
         doubts = {merged[place].key: text for place, text in self._doubts(merged)}
         self._owes_hello |= merged != self._roster
         self._roster, self._noise = merged, 0
         self._reader = TickReader(merged)
+        self._tick = self._reader.empty()
         places = {info.key: place for place, info in enumerate(merged)}
         self._reader.inherit({places[key]: text for key, text in doubts.items()})
 
@@ -216,11 +231,17 @@ class Session:
         self._driver = named.driver or self._driver
         self._renew(tuple(_named(info, named.names) for info in self._roster))
 
-    def processes(self, stdout: str, exit_code: int | None, now_s: float) -> None:
-        """Take the answer to the process query."""
+    def processes(
+        self,
+        stdout: str,
+        exit_code: int | None,
+        now_s: float,
+        asked: tuple[str, ...] = PROCESS_QUERY,
+    ) -> None:
+        """Take the answer to the process query; an exit code of None is not known."""
         listed = None
-        if exit_code in endings.SOUND_EXITS:
-            rows = process_rows(stdout, parse_fields(",".join(PROCESS_QUERY), of_processes=True))
+        if not endings.is_unsound(exit_code):
+            rows = process_rows(stdout, parse_fields(",".join(asked), of_processes=True), None)
             listed = place_processes(rows, self._roster)
         self._overlay.list_processes(listed, self._roster, self._tick, now_s)
 
@@ -244,14 +265,11 @@ class Session:
 
     def document(self, stdout: str, now_s: float) -> None:
         """Take the newest whole document of `-q -x`; one that is none changes nothing."""
-        whole = split_documents(stdout).whole
-        if not whole:
-            return
         try:
-            document = parse_document(whole[-1])
+            document, _ = newest_document(stdout)
         except IllFormedError:
             return
-        for gpu in document.gpus:
+        for gpu in document.gpus if document else ():
             if gpu.info.uuid is not None:
                 self._overlay.slices(gpu.info.uuid, gpu.reading.mig, now_s)
 

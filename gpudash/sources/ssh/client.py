@@ -29,6 +29,8 @@ class Client(asyncssh.SSHClient):
         """The key that the host offered and that was not trusted."""
         self.wanted = ""
         """What only a person could have given: `a password`, `a code`, `a passphrase`."""
+        self.banner = ""
+        """What the host says before a login; the last 2000 characters."""
         self._is_unchecked = False
         self._passwords = 0
         self._answered: set[str] = set()
@@ -66,6 +68,11 @@ class Client(asyncssh.SSHClient):
         """Write a key down; where that fails it holds for this run, as with ssh."""
         with contextlib.suppress(OSError):
             remember_key(offered)
+
+    def auth_banner_received(self, msg: str, lang: str) -> None:
+        """Keep what a host says before a login: why it refuses may stand there."""
+        del lang
+        self.banner = (self.banner + msg)[-2000:]
 
     # -- who logs in ---------------------------------------------------------------------------
 

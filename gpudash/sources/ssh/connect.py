@@ -14,8 +14,10 @@ from typing import Any
 import asyncssh
 
 from gpudash.core.model import Problem
+from gpudash.core.names import printable_lines
 from gpudash.core.ssh_settings import SshSettings, expand_tokens
 from gpudash.sources.base import SourceError
+from gpudash.sources.expired import expiry
 from gpudash.sources.ssh.client import Client
 from gpudash.sources.ssh.known import Known
 from gpudash.sources.ssh.problems import key_problem, person_problem, problem_of
@@ -83,6 +85,9 @@ def _problem(
         if problem.title == "host key unknown":
             space.logins.offered[host] = client.refused
         return problem
+    is_ended = isinstance(error, asyncssh.DisconnectError | asyncssh.ConnectionLost)
+    if is_ended and (expired := expiry(printable_lines(client.banner))) is not None:
+        return expired
     if isinstance(error, asyncssh.PermissionDenied) and client.wanted:
         return person_problem(settings.place, host, client.wanted)
     return problem_of(error, host, settings.place.rpartition("@")[2])

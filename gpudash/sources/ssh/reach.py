@@ -6,14 +6,16 @@ the OpenSSH client is taken and the reason shown. Both fall back to nvidia-smi.
 
 from __future__ import annotations
 
+from dataclasses import replace
+
+from gpudash.core.errors import ExitCode
 from gpudash.core.model import Problem
-from gpudash.core.ssh_settings import SshSettings, needs_openssh
+from gpudash.core.ssh_settings import SshSettings, lacking, needs_openssh
 from gpudash.core.ways import Way
-from gpudash.sources.argv import SmiOverArgv
 from gpudash.sources.base import HostSource, SourceError, Stream
-from gpudash.sources.here import Begun, FallbackSource
-from gpudash.sources.openssh import OpenSshSource, own_master
-from gpudash.sources.smi import SmiSource
+from gpudash.sources.here import FallbackSource
+from gpudash.sources.openssh import OpenSshSource
+from gpudash.sources.smi_over import SmiOver
 from gpudash.sources.ssh.resolve import Destination, look_around, resolve
 from gpudash.sources.ssh.source import NOT_CHECKED, SshSource
 from gpudash.sources.ssh.space import SshSpace
@@ -30,6 +32,8 @@ class RemoteSource:
         )
         self._space = space
         self._ssh = SshSource(way, self._to, space)
+        self._over_ssh = self._with_smi(self._ssh)
+        self._client: OpenSshSource | None = None
         self._way: HostSource | None = None
         self._is_fresh = False
         self._refused: Problem | None = None
@@ -49,12 +53,17 @@ class RemoteSource:
         self._refused = None
         is_attended = self._space.logins.take_invitation(self._name)
         settings = await resolve(self._to)
+        if self._said.judged_as not in (None, settings.hostname.lower()):
+            raise SourceError(_moved(self._name, settings.hostname))
         reason = await self._why_openssh(settings)
         if reason:
             self._way = self._openssh(settings, reason)
         else:
-            await self._ssh.log_in(settings, is_attended=is_attended)
-            self._way = self._with_smi(self._ssh, SmiOverSsh(self._ssh))
+            try:
+                await self._ssh.log_in(settings, is_attended=is_attended)
+            except SourceError as error:
+                raise SourceError(await self._with_advice(error.problem, settings)) from error
+            self._way = self._over_ssh
         self._is_fresh = True
 
     async def _why_openssh(self, settings: SshSettings) -> str:
@@ -64,20 +73,33 @@ class RemoteSource:
             return ""
         return needs_openssh(settings, await look_around(settings, self._to))
 
+    async def _with_advice(self, problem: Problem, settings: SshSettings) -> Problem:
+        """Name the option that this transport can't obey, where a login failed for want of it."""
+        option = lacking(settings, await look_around(settings, self._to))
+        if not option or not problem.needs_person:
+            return problem
+        return replace(
+            problem,
+            advice=f'{option} needs the OpenSSH client: transport = "openssh". {problem.advice}',
+        )
+
     def _openssh(self, settings: SshSettings, reason: str) -> HostSource:
-        master = () if settings.control_path else own_master()
         source = OpenSshSource(
             self._name,
-            (*master, *self._to.words),
+            self._to.words,
             reason=reason,
+            has_master=bool(settings.control_path),
             notes=() if settings.checks_host_keys else (NOT_CHECKED,),
             python=self._said.python,
             has_sudo=self._said.has_sudo,
         )
-        return self._with_smi(source, SmiOverArgv(source))
+        if self._client is not None and self._way is not None and self._client.is_like(source):
+            return self._way
+        self._client = source
+        return self._with_smi(source)
 
-    def _with_smi(self, first: HostSource, smi: HostSource) -> HostSource:
-        return FallbackSource(first, smi if self._said.has_smi else None)
+    def _with_smi(self, first: SshSource | OpenSshSource) -> HostSource:
+        return FallbackSource(first, SmiOver(first) if self._said.has_smi else None)
 
     def refuse_once(self, problem: Problem) -> None:
         """Let the next attempt fail without trying: a person is needed, and was just seen to be."""
@@ -102,37 +124,17 @@ class RemoteSource:
         return await self._way.open_hand()
 
     async def close(self) -> None:
-        """End a connection that no stream ended."""
+        """End a connection that no stream ended, and a master of ours."""
         await self._ssh.close()
+        if self._client is not None:
+            await self._client.end_master()
 
 
-class SmiOverSsh:
-    """nvidia-smi over the connection of an SshSource; keeps it open as long as it runs."""
-
-    def __init__(self, ssh: SshSource) -> None:
-        self._ssh = ssh
-        self._smi = SmiSource(ssh.name, make_runner=ssh.runner)
-
-    @property
-    def name(self) -> str:
-        """The host's name."""
-        return self._ssh.name
-
-    @property
-    def is_simulated(self) -> bool:
-        """Tell that nothing here is invented."""
-        return False
-
-    async def open_sampler(self, interval_s: float) -> Stream:
-        """Start nvidia-smi there. Raises SourceError."""
-        self._ssh.hold()
-        try:
-            stream = await self._smi.open_sampler(interval_s)
-        except BaseException:
-            await self._ssh.release()
-            raise
-        return Begun(stream, [self._ssh.link_up()], self._ssh.release)
-
-    async def open_hand(self) -> Stream:
-        """Raise SourceError: without a python3 there is no hand."""
-        return await self._smi.open_hand()
+def _moved(host: str, hostname: str) -> Problem:
+    return Problem(
+        title="another machine now",
+        sentence=f"ssh resolves {host} to {hostname}; the configuration was read for another name.",
+        advice="Start gpudash anew: its rules (sudo, readonly) go by that name.",
+        exit_code=ExitCode.UNREACHABLE,
+        needs_person=True,
+    )

@@ -8,7 +8,8 @@ from collections.abc import Callable
 import asyncssh
 
 from gpudash.core.remote import login_command, marked_script
-from gpudash.sources.smi_child import Reader, Runner, Running
+from gpudash.sources.smi_child import Runner, Running
+from gpudash.sources.smi_output import Reader
 
 LINK_LOST = 255
 
@@ -26,10 +27,11 @@ class ChannelRunner(Runner):
         """A login shell stands between."""
         return True
 
-    async def _start(self, words: tuple[str, ...], mark: str, *, has_stderr: bool) -> Running:
-        command = login_command(marked_script(words, mark))
+    async def _start(self, what: tuple[str, ...] | str, mark: str, *, has_stderr: bool) -> Running:
+        command = login_command(what if isinstance(what, str) else marked_script(what, mark))
         try:
-            process = await self._connected().create_process(
+            connection = self._connected()
+            process = await connection.create_process(
                 command,
                 encoding=None,
                 stdin=asyncssh.DEVNULL,
@@ -37,14 +39,21 @@ class ChannelRunner(Runner):
             )
         except asyncssh.Error as error:
             raise OSError(str(error)) from error
-        return ChannelChild(process, has_stderr=has_stderr)
+        return ChannelChild(process, connection, has_stderr=has_stderr)
 
 
 class ChannelChild:
     """A program at the end of a channel."""
 
-    def __init__(self, process: asyncssh.SSHClientProcess[bytes], *, has_stderr: bool) -> None:
+    def __init__(
+        self,
+        process: asyncssh.SSHClientProcess[bytes],
+        connection: asyncssh.SSHClientConnection,
+        *,
+        has_stderr: bool,
+    ) -> None:
         self._process = process
+        self._connection = connection
         self._has_ended = False
         self.stdout: Reader = _ChannelReader(process.stdout)
         self.stderr: Reader | None = _ChannelReader(process.stderr) if has_stderr else None
@@ -52,7 +61,7 @@ class ChannelChild:
     @property
     def returncode(self) -> int | None:
         """How it ended; a channel that closed without a word is a lost link."""
-        if not self._has_ended:
+        if not self._has_ended and not self._connection.is_closed():
             return None
         code = self._process.returncode
         return LINK_LOST if code is None else code

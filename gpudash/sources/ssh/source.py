@@ -13,7 +13,6 @@ from gpudash.core.remote import login_command, probe_script
 from gpudash.core.ssh_settings import SshSettings
 from gpudash.core.ways import Way
 from gpudash.sources import shipping
-from gpudash.sources.argv import NO_HAND
 from gpudash.sources.base import SourceError, Stream
 from gpudash.sources.oneshot import new_token
 from gpudash.sources.ssh.connect import Connection, connect
@@ -22,6 +21,7 @@ from gpudash.sources.ssh.resolve import Destination
 from gpudash.sources.ssh.runner import ChannelRunner
 from gpudash.sources.ssh.session import OnClose, Session, SshStream
 from gpudash.sources.ssh.space import SshSpace
+from gpudash.sources.sudo import NO_HAND
 
 NOT_CHECKED = "host key not checked (StrictHostKeyChecking no)"
 OPEN_LIMIT_S = 20.0

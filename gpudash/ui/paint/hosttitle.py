@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 
+from gpudash.core.distance import clock_words, round_trip_words
 from gpudash.core.gates import gate_of
 from gpudash.core.model import GpuState, Host, Link
 from gpudash.core.readings import held_sum
@@ -115,6 +116,8 @@ def link_pieces(host: Host) -> list[Piece]:
         pieces.append(Piece(((outside(host.transport, 40), "text-muted"),), 3))
     if host.facts is not None and host.facts.source == "nvidia-smi":
         pieces.append(Piece((("through nvidia-smi", "unknown"),), 3))
+        if lacks := "; ".join(host.facts.unsupported):
+            pieces.append(Piece(((f"lacks {outside(lacks, 60)}", "text-muted"),), 5))
     return pieces
 
 
@@ -157,6 +160,11 @@ def right_pieces(view: HostView) -> tuple[Piece, ...]:
     pieces: list[Piece] = []
     if not view.is_alone and host.link is Link.LIVE and host.gpus:
         pieces.append(Piece((_sum_words(host),), 5))
+    for words, style, cost in (
+        (clock_words(host), "unknown", 3),
+        (round_trip_words(host), "text-muted", 4),
+    ):
+        pieces += [Piece(((words, style),), cost)] if words else []
     age = _age_words(view)
     if age:
         pieces.append(Piece((age,), 1))

@@ -96,6 +96,9 @@ def _host_text(host: Host, clock: Clock) -> str:
         lines.append(f"{host.name}: {problem.title}, since {clock.wall(host.link_since_s)}")
         detail = printable_lines(problem.detail).replace("\n", "\n  ")
         lines += [f"  {text}" for text in (problem.sentence, problem.advice, detail) if text]
+    if host.facts is not None and host.facts.source == "nvidia-smi":
+        lines.append(f"{host.name}: read through nvidia-smi, which lacks:")
+        lines += [f"  {words}" for words in host.facts.unsupported]
     for gpu in host.gpus:
         if gpu.state not in (GpuState.READ, GpuState.UNREAD):
             lines.append(f"{host.name}: GPU {gpu.info.index}: {judge_gpu(gpu).reason}")

@@ -49,8 +49,8 @@ class PageScreen(ModalScreen[None]):
             yield from self.compose_page()
 
     def compose_page(self) -> ComposeResult:
-        """Yield what the dialog holds."""
-        raise NotImplementedError
+        """Yield what the dialog holds: one empty page, where a screen does not say more."""
+        yield Page()
 
     def lay_out(self, width: int) -> None:
         """Fill the page, which has so many columns."""
