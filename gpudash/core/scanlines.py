@@ -136,7 +136,19 @@ def process_of(value: object) -> Process:
         handles=tuple(_handle(item) for item in a_list(row.get("handles"), "handles")),
         is_readable=row.get("readable") is True,
         is_kernel=row.get("kernel") is True,
+        tracer=a_count(row.get("tracer", 0), "tracer"),
+        blocked=a_count(row.get("blocked", 0), "blocked"),
+        locked_bytes=maybe_count(row.get("locked"), "locked"),
+        cpu_share=_maybe_number(row.get("share"), "share"),
+        log_age_s=_maybe_number(row.get("log"), "log"),
+        recent_clients=a_count(row.get("recent", 0), "recent"),
+        is_saving=row.get("saving") is True,
+        links=tuple(a_text(link, "a link") for link in a_list(row.get("links", []), "links")),
     )
+
+
+def _maybe_number(value: object, what: str) -> float | None:
+    return None if value is None else a_number(value, what)
 
 
 def _file(value: object) -> tuple[int, int]:
