@@ -101,7 +101,12 @@ class Scan(object):
 
     def own(self):
         """Return us and those above us, to pid 1."""
-        return [os.getpid()] + ancestors(os.getpid(), self._stats)
+        # Our pid as this /proc has it: it may be that of an outer pid namespace.
+        try:
+            own = int(os.readlink("/proc/self"))
+        except (OSError, ValueError):
+            own = os.getpid()
+        return [own] + ancestors(own, self._stats)
 
     def is_initial(self):
         """Tell whether the pids we see are the host's; beside stand-ins ours count as those."""
