@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -9,8 +11,8 @@ from hypothesis import strategies as st
 from gpudash.core.attribution import Basis, attributions, handle_words, words_of
 from gpudash.core.events import Event
 from gpudash.core.families import family_key, holders
-from gpudash.core.holders import PROBE_MARK, is_of, keepers, reach_on, scan_need
-from gpudash.core.holding import Device, Existence, Handle, Process
+from gpudash.core.holders import is_of, keepers, reach_on, scan_need
+from gpudash.core.holding import PROBE_MARK, Device, Existence, Handle, Process, is_probe
 from gpudash.core.model import Fleet, Host, Owner
 from gpudash.sources.shipping import COMMAND
 from tests.core.making import (
@@ -76,9 +78,16 @@ def test_who_is_listed_itself_has_memory_of_its_own() -> None:
 
 
 def test_gpudash_keeps_nothing() -> None:
-    sampler = seen(8, gpu_handle(0), UVM, argv=("python3", "-ISBc", COMMAND))
     assert COMMAND.startswith(PROBE_MARK)
-    assert kept_by(sampler, seen(900, gpu_handle(0))) == ()
+    sampler = seen(8, gpu_handle(0), CONTROL, argv=("python3", "-ISBc", COMMAND))
+    assert is_probe(sampler)
+    assert not is_probe(seen(8, gpu_handle(0)))
+    assert not is_probe(replace(sampler, handles=(gpu_handle(0), UVM)))
+    assert kept_by(sampler) == ()
+
+
+def test_a_notebook_that_started_gpudash_may_keep_memory() -> None:
+    assert kept_by(seen(900, gpu_handle(0), UVM)) == (900,)
 
 
 def test_nobody_inherits_from_the_living() -> None:
@@ -291,7 +300,6 @@ def test_every_byte_is_in_one_row_and_no_fate_is_bent(
         assert sorted(pid for pid in mine if pid is not None) == sorted(pids)
     for row in rows:
         words_of(row, host)
-        assert not {one.pid for one in row.keepers} & {900, 1}
         if row.basis is Basis.INHERITED:
             assert row.pid in gone or fates.get(row.pid or 0) is DEAD
         if namespace and row.pid is not None and row.basis is Basis.LISTED:
