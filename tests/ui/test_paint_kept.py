@@ -7,7 +7,9 @@ from gpudash.core.families import holders
 from gpudash.core.holding import Existence
 from gpudash.core.model import Fleet
 from gpudash.ui.paint.claims import Book, Claim
+from gpudash.ui.paint.frame import FrameView, frame_rows
 from gpudash.ui.paint.holdertable import HolderRow, holder_table
+from gpudash.ui.paint.spans import plain
 from gpudash.ui.paint.tally import all_holders
 from tests.core.making import GIB, ack, hello, host_of, process, reading, roster, sample, told
 from tests.core.scans import gpu_handle, scanned, seen
@@ -46,3 +48,11 @@ def test_the_hidden() -> None:
         "another user's, hidden by hidepid",
         "hidden",
     )
+
+
+def test_handles_without_memory_are_told_where_nobody_holds_any() -> None:
+    watcher = seen(4711, gpu_handle(0), argv=("nvtop",))
+    fleet = told(hello(*roster(1)), sample(1, reading(0)), scanned(watcher))
+    rows = frame_rows(FrameView(fleet=fleet, now_s=9.0), 120, 30)
+    said = "\n".join(plain(row) for row in rows)
+    assert "; 1 open handle, no memory: nvtop 4711" in said
