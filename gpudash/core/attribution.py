@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from enum import Enum
 
 from gpudash.core import holders as seen
-from gpudash.core.holding import Device, Process
+from gpudash.core.holding import Device, Process, is_probe
 from gpudash.core.listed import gpu_processes, pids_are_local, unexplained_bytes
 from gpudash.core.model import Host, ProcessInfo
 from gpudash.core.names import clean_text, process_label
@@ -130,7 +130,7 @@ def _handle_rows(host: Host) -> list[Attribution]:
         return []
     rows = []
     for process in host.scan.processes:
-        if not process.handles or seen.is_ours(process, host.scan):
+        if not process.handles or is_probe(process):
             continue
         gpus = [
             gpu.info.index

@@ -126,7 +126,9 @@ def _departure(holder: Holder, host: str, at_s: float) -> Happening:
 def _arrival(holder: Holder, host: str, at_s: float) -> Happening:
     who = f"{holder.user}'s " if holder.owner is Owner.FOREIGN and holder.user else ""
     words = f"{who}{holder.label.name} is on {_gpus(holder)}"
-    if holder.is_dead:
+    if holder.is_dead and holder.kept:
+        words = f"{holder.label.name} keeps memory of a dead pid on {_gpus(holder)}"
+    elif holder.is_dead:
         words = f"{holder.label.name} is dead and still listed on {_gpus(holder)}"
     return Happening(at_s=at_s, host=host, words=words, letter=holder.letter, owner=holder.owner)
 

@@ -10,13 +10,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from gpudash.core.holding import Device, Existence, Handle, Process, Reach, Scan, reach_of
+from gpudash.core.holding import Device, Existence, Handle, Process, Reach, Scan, is_probe, reach_of
 from gpudash.core.listed import gpu_processes, listed_pids, pids_are_local, unexplained_bytes
 from gpudash.core.model import Ancestor, Gpu, Host, ProcessInfo
 from gpudash.core.scope import normal_bus_id
 
-PROBE_MARK = "import sys,zlib;sys.version_info"
-"""How the command line of our own probes begins, wherever they run."""
 OUTSIDE = "processes outside this container not visible"
 
 
@@ -65,20 +63,15 @@ def is_of(handle: Handle, gpu: Gpu) -> bool:
     )
 
 
-def is_ours(process: Process, scan: Scan) -> bool:
-    """Tell whether a process is gpudash itself: its hand, its sampler, who started them."""
-    return process.pid in scan.own or any(word.startswith(PROBE_MARK) for word in process.argv)
-
-
 def open_on(host: Host, gpu: Gpu) -> tuple[Process, ...]:
-    """Return whoever has a GPU open, gpudash apart, by pid."""
+    """Return whoever has a GPU open, by pid, but for probes: who started one may hold memory."""
     scan = host.scan
     if scan is None:
         return ()
     return tuple(
         process
         for process in scan.processes
-        if any(is_of(handle, gpu) for handle in process.handles) and not is_ours(process, scan)
+        if any(is_of(handle, gpu) for handle in process.handles) and not is_probe(process)
     )
 
 

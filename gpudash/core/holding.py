@@ -173,7 +173,7 @@ class Scan:
     listed: tuple[tuple[int, Existence], ...]
     """What became of each listed pid that /proc does not show as a living process."""
     own: tuple[int, ...]
-    """The hand's own pid and its ancestors: never a target."""
+    """The hand's own pid and its ancestors, then all other probes: never a target."""
     pid_namespace: int | None
     is_initial_namespace: bool
     """Whether the scanner sees the host's own pids."""
@@ -187,6 +187,19 @@ class Scan:
     def process(self, pid: int) -> Process | None:
         """Return the process of that pid, if the scan has it."""
         return next((process for process in self.processes if process.pid == pid), None)
+
+
+PROBE_MARK = "import sys,zlib;sys.version_info"
+"""How the program on a probe's command line begins, wherever it runs."""
+
+
+def is_probe(process: Process) -> bool:
+    """Tell whether a process is a probe of gpudash, this one's or another's.
+
+    A sampler has GPUs open and never computes: whoever has a handle of unified memory is none.
+    """
+    able = any(handle.device is Device.UVM for handle in process.handles)
+    return not able and any(word.startswith(PROBE_MARK) for word in process.argv)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

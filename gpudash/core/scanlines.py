@@ -19,7 +19,7 @@ from gpudash.core.checked import (
     maybe_text,
 )
 from gpudash.core.events import Scanned
-from gpudash.core.holding import Device, Existence, Handle, Identity, Process, Scan
+from gpudash.core.holding import Device, Existence, Handle, Identity, Process, Scan, is_probe
 
 MAX_PARTS = 256
 """Of at most 64 KiB each; ten thousand processes take about a hundred."""
@@ -63,6 +63,7 @@ class ScanParts:
 
 
 def _scan(value: dict[str, Any], processes: tuple[Process, ...]) -> Scan:
+    own = _counts(value.get("own"), "own")
     return Scan(
         host_monotonic_s=a_number(value.get("mono"), "mono"),
         took_s=a_number(value.get("took"), "took"),
@@ -72,7 +73,7 @@ def _scan(value: dict[str, Any], processes: tuple[Process, ...]) -> Scan:
         seen=a_count(value.get("seen"), "seen"),
         unreadable=a_count(value.get("unreadable"), "unreadable"),
         listed=tuple(_fate(row) for row in a_list(value.get("listed"), "listed")),
-        own=_counts(value.get("own"), "own"),
+        own=(*own, *(one.pid for one in processes if is_probe(one) and one.pid not in own)),
         pid_namespace=maybe_count(value.get("pidns"), "pidns"),
         is_initial_namespace=value.get("initial") is True,
         is_simulated=value.get("simulated") is True,
@@ -136,7 +137,19 @@ def process_of(value: object) -> Process:
         handles=tuple(_handle(item) for item in a_list(row.get("handles"), "handles")),
         is_readable=row.get("readable") is True,
         is_kernel=row.get("kernel") is True,
+        tracer=a_count(row.get("tracer", 0), "tracer"),
+        blocked=a_count(row.get("blocked", 0), "blocked"),
+        locked_bytes=maybe_count(row.get("locked"), "locked"),
+        cpu_share=_maybe_number(row.get("share"), "share"),
+        log_age_s=_maybe_number(row.get("log"), "log"),
+        recent_clients=a_count(row.get("recent", 0), "recent"),
+        is_saving=row.get("saving") is True,
+        links=tuple(a_text(link, "a link") for link in a_list(row.get("links", []), "links")),
     )
+
+
+def _maybe_number(value: object, what: str) -> float | None:
+    return None if value is None else a_number(value, what)
 
 
 def _file(value: object) -> tuple[int, int]:

@@ -3,6 +3,7 @@
 import os
 
 ESTABLISHED = "01"
+TIME_WAIT = "06"
 LISTENING = "0A"
 MAX_TABLE = 16 * 1024 * 1024
 
@@ -14,11 +15,12 @@ def add_ports(rows, sockets):
         if sockets.get(row["pid"]):
             spaces.setdefault(_namespace(row["pid"]), []).append(row)
     for members in spaces.values():
-        listening, clients = _table(members[0]["pid"])
+        listening, clients, ended = _table(members[0]["pid"])
         for row in members:
             ports = {listening[one] for one in sockets[row["pid"]] if one in listening}
             row["ports"] = sorted(ports)
             row["clients"] = sum(clients.get(port, 0) for port in ports)
+            row["recent"] = sum(ended.get(port, 0) for port in ports)
 
 
 def _namespace(pid):
@@ -29,9 +31,10 @@ def _namespace(pid):
 
 
 def _table(pid):
-    """Return the port of each listening socket, and the connections to each port."""
+    """Return the port of each listening socket, the connections to each port, and those of late."""
     listening = {}
     clients = {}
+    ended = {}
     for name in ("tcp", "tcp6"):
         try:
             with open("/proc/%d/net/%s" % (pid, name), "rb") as table:
@@ -47,4 +50,6 @@ def _table(pid):
                 listening["socket:[%s]" % words[9]] = port
             elif words[3] == ESTABLISHED:
                 clients[port] = clients.get(port, 0) + 1
-    return listening, clients
+            elif words[3] == TIME_WAIT:
+                ended[port] = ended.get(port, 0) + 1
+    return listening, clients, ended

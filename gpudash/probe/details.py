@@ -17,7 +17,8 @@ HINTS = frozenset(
     """
     RANK LOCAL_RANK WORLD_SIZE GROUP_RANK MASTER_ADDR MASTER_PORT
     TORCHELASTIC_RUN_ID TORCHELASTIC_MAX_RESTARTS
-    OMPI_COMM_WORLD_RANK OMPI_COMM_WORLD_LOCAL_RANK PMIX_NAMESPACE PMIX_RANK PMI_RANK
+    OMPI_COMM_WORLD_RANK OMPI_COMM_WORLD_LOCAL_RANK OMPI_MCA_ess_base_jobid
+    PMIX_NAMESPACE PMIX_RANK PMI_JOBID PMI_RANK
     RAY_JOB_ID SLURM_JOB_ID SLURM_STEP_ID SLURM_PROCID
     KUBERNETES_SERVICE_HOST POD_NAME POD_NAMESPACE HOSTNAME container
     TMUX TMUX_PANE STY SSH_CONNECTION SSH_TTY XDG_SESSION_ID
@@ -49,6 +50,7 @@ class Stat(object):
         self.living = int(fields[17]) - (self.state in "ZX")
         self.start = int(fields[19])
         self.rss = int(fields[21]) * PAGE
+        self.read_at = now()
 
     @property
     def is_dead(self):
@@ -97,6 +99,8 @@ def row_of(one, handles, is_readable):
         "env": hints_of(read_file("/proc/%d/environ" % pid, MAX_ENVIRONMENT) or b""),
         "ports": [],
         "clients": 0,
+        "tracer": _number(status, b"TracerPid:") or 0,
+        "locked": _locked(status),
         "handles": handles,
         "readable": is_readable,
         "kernel": one.is_kernel,
@@ -130,6 +134,18 @@ def _namespace_pids(status, pid):
         if line.startswith(b"NSpid:"):
             return [int(word) for word in line.split()[1:]]
     return [pid]
+
+
+def _number(status, word):
+    for line in status.splitlines():
+        if line.startswith(word):
+            return int(line.split()[1])
+    return None
+
+
+def _locked(status):
+    kib = _number(status, b"VmLck:")
+    return None if kib is None else kib * 1024
 
 
 def _login(pid):

@@ -56,6 +56,8 @@ class Open(object):
         self._remote = None
         self.found = {}  # (kind, gpu) to [count, flags]
         self.sockets = []
+        self.links = set()  # beyond the first three descriptors: those come from whoever started it
+        self.files = []  # (descriptor, path, when written, inode) of plain files
 
     def look(self, folder, flags=0):
         """Look at one table of descriptors. Raises OSError where it can't be read."""
@@ -72,6 +74,11 @@ class Open(object):
                     continue  # closed meanwhile
                 if link[0] == "s":  # socket:[INODE]
                     self.sockets.append(link)
+                    if len(name) > 1 or name > "2":
+                        self.links.add(link)
+                elif link[0] == "p":  # pipe:[INODE]
+                    if len(name) > 1 or name > "2":
+                        self.links.add(link)
                 elif link[0] == "/":
                     if link not in known:
                         known[link] = self._device(link, name, table)
@@ -87,6 +94,10 @@ class Open(object):
             status = os.stat(name, dir_fd=table)
         except OSError:
             return None
+        if stat.S_ISREG(status.st_mode):
+            self.files.append((name, link, status.st_mtime, status.st_ino))
+            if link.startswith("/dev/shm/"):
+                self.links.add("shm:[%d]" % status.st_ino)
         return self._devices.of(status.st_rdev) if stat.S_ISCHR(status.st_mode) else None
 
     def _is_remote(self, path):

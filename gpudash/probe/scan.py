@@ -3,6 +3,7 @@
 import json
 import os
 
+from gpudash.probe.activity import add_activity, watched
 from gpudash.probe.connections import add_ports
 from gpudash.probe.details import row_of, stat_of
 from gpudash.probe.devices import INITIAL_PID_NAMESPACE, Devices, lists_own_pids
@@ -86,7 +87,12 @@ class Scan(object):
                 rows.append(row)
         if is_whole:
             add_ports(rows, {pid: seen.sockets for pid, seen in self._open.items()})
+            add_activity(rows, self._open)
         return rows
+
+    def watch(self, rows, seconds):
+        """Put into rows how much of a core each used, in at least so many seconds."""
+        watched(rows, self._stats, seconds)
 
     @property
     def unreadable(self):
@@ -95,7 +101,12 @@ class Scan(object):
 
     def own(self):
         """Return us and those above us, to pid 1."""
-        return [os.getpid()] + ancestors(os.getpid(), self._stats)
+        # Our pid as this /proc has it: it may be that of an outer pid namespace.
+        try:
+            own = int(os.readlink("/proc/self"))
+        except (OSError, ValueError):
+            own = os.getpid()
+        return [own] + ancestors(own, self._stats)
 
     def is_initial(self):
         """Tell whether the pids we see are the host's; beside stand-ins ours count as those."""
@@ -158,6 +169,9 @@ def answer_scan(command, wire, options):
     if command.get("maps"):
         scan.look_at_maps()
     rows = scan.rows(pids, is_whole)
+    seconds = command.get("watch")
+    if type(seconds) in (int, float) and seconds > 0:
+        scan.watch(rows, seconds)
     note = hiding_note()
     number = 0
     for part in parts_of(rows):

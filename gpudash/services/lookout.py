@@ -15,6 +15,8 @@ from gpudash.services.hand import Hand
 
 AGAIN_S = 10.0
 SOON_S = 2.0
+WATCH_S = 0.3
+"""So long a plan's scan looks who uses the CPU: thirty of the kernel's ticks."""
 SETTLED_TICKS = 2
 """A pid is odd for a moment while it starts or ends: it must stay so for a second tick."""
 
@@ -56,5 +58,6 @@ class Lookout:
 def scan_arguments(
     host: Host, *, is_whole: bool = False, has_maps: bool = False
 ) -> Mapping[str, object]:
-    """Return the arguments of a scan of a host."""
-    return {"pids": sorted(listed_pids(host)), "all": is_whole, "maps": has_maps}
+    """Return the arguments of a scan of a host; a whole one is for a plan, and watches the CPU."""
+    told: dict[str, object] = {"pids": sorted(listed_pids(host)), "all": is_whole, "maps": has_maps}
+    return {**told, "watch": WATCH_S} if is_whole else told

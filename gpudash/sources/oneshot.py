@@ -176,17 +176,24 @@ def is_anybody_listed(sample: Sample) -> bool:
     return any(lists)
 
 
-def scan_processes(need: ScanNeed, patience_s: float = 5.0) -> list[Event]:
-    """Have the hand scan; the events of one answer."""
-    from gpudash.core.events import Ack
-    from gpudash.core.wire import encode_command
+class Scanner:
+    """A hand that scans, as often as it is asked to."""
 
-    probe = Probe(shipping.hand_payload(), "")
-    probe.send(encode_command(1, "scan", pids=list(need.pids), maps=need.has_maps))
-    try:
-        return probe.events_until(lambda event: isinstance(event, Ack), patience_s)
-    finally:
-        probe.end()
+    def __init__(self) -> None:
+        """Start it. Raises OSError."""
+        self._probe = Probe(shipping.hand_payload(), "")
+
+    def scan(self, need: ScanNeed, patience_s: float = 5.0) -> list[Event]:
+        """Return the events of one answer; what went wrong is the last one: a LinkDown."""
+        from gpudash.core.events import Ack
+        from gpudash.core.wire import encode_command
+
+        self._probe.send(encode_command(1, "scan", pids=list(need.pids), maps=need.has_maps))
+        return self._probe.events_until(lambda event: isinstance(event, Ack), patience_s)
+
+    def end(self) -> None:
+        """End it."""
+        self._probe.end()
 
 
 def ask_processes(pids: frozenset[int], patience_s: float = 5.0) -> list[Event]:

@@ -29,6 +29,7 @@ HAND_MODULES = (
     "gpudash.probe.handles",
     "gpudash.probe.details",
     "gpudash.probe.connections",
+    "gpudash.probe.activity",
     "gpudash.probe.scan",
     "gpudash.probe.hand",
 )

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gpudash.core.events import Garbled, ProbeEvent, Scanned
-from gpudash.core.holding import Existence, Reach, reach_of
+from gpudash.core.holding import PROBE_MARK, Existence, Reach, reach_of
 from gpudash.core.scanlines import MAX_PARTS
 from gpudash.core.wire import LineDecoder
 from tests.core.making import HOST, TOKEN, hello, line, roster, told
@@ -32,6 +32,13 @@ def test_parts_become_one_scan_by_pid() -> None:
     assert event.scan.listed == ((9, Existence.HIDDEN),)
     assert (event.scan.seen, event.scan.unreadable) == (200, 3)
     assert event.scan.processes[0].hints == (("RANK", "0"),)
+
+
+def test_probes_are_our_own() -> None:
+    argv = ["python3", "-ISBc", PROBE_MARK + "<(3,6)and sys.exit(96)"]
+    (event,) = decoded(last_fields(0, row_fields(pid=50, argv=argv), row_fields(pid=51)))
+    assert isinstance(event, Scanned)
+    assert event.scan.own == (900, 1, 50)
 
 
 def test_a_scan_that_is_not_complete_is_none() -> None:

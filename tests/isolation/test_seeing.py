@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 from pathlib import Path
 
 from tests.fake_driver import MIB, Process
@@ -119,6 +120,28 @@ def test_a12_what_is_only_mapped(stage: Stage) -> None:
     assert row["gpus"][0]["used_bytes"] == GIB
     assert [one["pid"] for one in row["kept_by"]] == [holder.pid]
     assert (row["evidence"], row["handles"]) == (["map"], 0)
+
+
+@in_a_room
+def test_a12_memory_of_the_dead_that_a_child_has_only_mapped(stage: Stage) -> None:
+    holder = stage.holder(1, devices=(), maps=(ZERO,), inherit=True)
+    holder.kill()
+    row = stage.check().holder(holder.pid)
+    assert row["basis"] == "inherited"
+    assert [one["pid"] for one in row["kept_by"]] == [holder.child_pid]
+    assert row["evidence"] == ["nvml", "map"]
+
+
+@in_a_room
+def test_a06_a_dead_rank_that_nobody_waited_for_is_dead(stage: Stage) -> None:
+    holder = stage.holder(0, inherit=True)
+    os.kill(holder.pid, signal.SIGKILL)
+    os.waitid(os.P_PID, holder.pid, os.WEXITED | os.WNOWAIT)
+    seen = stage.check()
+    row = seen.holder(holder.pid)
+    assert row["basis"] == "inherited"
+    assert [one["pid"] for one in row["kept_by"]] == [holder.child_pid]
+    assert seen.host["gpus"][0]["processes"][0]["is_gone"]
 
 
 @in_a_room

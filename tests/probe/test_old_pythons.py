@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from gpudash.core.events import Ack, Hello, Sample
+from gpudash.core.events import Ack, Hello, Sample, Scanned
 from gpudash.sources import shipping
 from tests.fake_driver import FakeDriver, Process
 from tests.probe.running import Program, cut_sampler
@@ -63,9 +63,13 @@ def test_sampler_and_hand(fake_driver: FakeDriver, version: str) -> None:
     with Program(shipping.hand_payload(), dict(os.environ), python=python) as hand:
         hand.send(1, "process", pids=[os.getpid()])
         hand.of("ack")
+        hand.send(2, "scan", pids=[os.getpid()], all=True, maps=True, watch=0.01)
+        assert hand.of("ack", id=2)["ok"]
         assert hand.child.errors() == ""
-    (answer,) = hand.events
+    answer, scanned, _ = hand.events
     assert isinstance(answer, Ack)
+    assert isinstance(scanned, Scanned)
+    assert scanned.scan.process(os.getpid()) is not None
     assert answer.processes[0].pid == os.getpid()
 
 

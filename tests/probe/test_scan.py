@@ -147,6 +147,65 @@ def test_what_is_no_list_of_pids(hand: Program, pids: object) -> None:
     assert not hand.of("ack", id=3)["ok"]
 
 
+def test_what_a_process_does_comes_with_everybody(hand: Program, tmp_path: Path) -> None:
+    log, checkpoint = tmp_path / "server.log", tmp_path / "model.safetensors"
+    busy = "import sys\nsys.stderr.write('up'); sys.stderr.flush()\nwhile True: pass"
+    with log.open("wb") as out, checkpoint.open("wb") as saving:
+        saving.write(b"x")
+        saving.flush()
+        read, write = os.pipe()
+        worker = subprocess.Popen(
+            [sys.executable, "-ISBc", busy],
+            stdout=out,
+            stderr=subprocess.PIPE,
+            pass_fds=(saving.fileno(), write),
+        )
+        try:
+            assert worker.stderr is not None
+            assert worker.stderr.read(2) == b"up"
+            process = scanned(hand, all=True, watch=0.1).process(worker.pid)
+            few = scanned(hand, worker.pid).process(worker.pid)
+        finally:
+            worker.kill()
+            worker.communicate()
+            os.close(read)
+            os.close(write)
+    assert process is not None
+    assert process.cpu_share is not None
+    assert process.cpu_share > 0
+    assert process.is_saving
+    assert process.log_age_s is not None
+    assert any(link.startswith("pipe:") for link in process.links)
+    assert (process.tracer, process.blocked) == (0, 0)
+    assert process.locked_bytes is not None
+    assert few is not None
+    assert (few.cpu_share, few.log_age_s, few.links) == (None, None, ())
+
+
+def test_a_log_that_is_old_is_old(hand: Program, tmp_path: Path) -> None:
+    log = tmp_path / "server.log"
+    log.write_bytes(b"x")
+    os.utime(log, (1_000_000_000, 1_000_000_000))
+    quiet = "import os\nos.write(2, b'up')\nos.read(0, 1)"
+    with (
+        log.open("ab") as out,
+        subprocess.Popen(
+            [sys.executable, "-ISBc", quiet],
+            stdin=subprocess.PIPE,
+            stdout=out,
+            stderr=subprocess.PIPE,
+        ) as worker,
+    ):
+        assert worker.stderr is not None
+        assert worker.stderr.read(2) == b"up"
+        process = scanned(hand, all=True).process(worker.pid)
+        worker.communicate()
+    assert process is not None
+    assert process.log_age_s is not None
+    assert process.log_age_s > 86_400
+    assert not process.is_saving
+
+
 def test_ports_and_clients_come_with_everybody(hand: Program) -> None:
     import socket
 

@@ -9,6 +9,7 @@ import pytest
 
 from gpudash.core.events import Ack, Event
 from gpudash.services.hand import Hand, Heard
+from gpudash.services.lookout import WATCH_S
 from gpudash.sources.base import SourceError
 from tests.core.making import HOST, hello, process, reading, roster, sample
 from tests.core.scans import scanned, seen
@@ -162,7 +163,7 @@ def test_the_monitor_scans_on_request_and_keeps_it() -> None:
             assert got == found.scan
             assert monitor.fleet.host(HOST).scan == found.scan
             sent = [arguments for _, do, arguments in source.hands[0].sent if do == "scan"]
-            assert sent == [{"pids": [7], "all": True, "maps": False}]
+            assert sent == [{"pids": [7], "all": True, "maps": False, "watch": WATCH_S}]
 
     virtual(test())
 

@@ -98,11 +98,18 @@ def _scanned(fleet: Fleet) -> Fleet:
     from gpudash.core.fleet import apply
     from gpudash.core.holders import scan_need
 
-    for _ in range(2):
-        need = scan_need(fleet.hosts[0])
-        for event in oneshot.scan_processes(need) if need else ():
-            if isinstance(event, Scanned):
-                fleet = apply(fleet, host.name, event, 0.0)
+    need = scan_need(host)
+    if need is None:
+        return fleet
+    scanner = oneshot.Scanner()
+    try:
+        for _ in range(2):
+            for event in scanner.scan(need) if need else ():
+                if isinstance(event, Scanned):
+                    fleet = apply(fleet, host.name, event, 0.0)
+            need = scan_need(fleet.hosts[0])
+    finally:
+        scanner.end()
     return fleet
 
 

@@ -129,7 +129,7 @@ def _origin(claim: Claim) -> str:
     if not claim.is_family:
         return claim.detail
     if claim.is_dead:
-        return "who keeps its memory is unknown"
+        return claim.keeper or "who keeps its memory is unknown"
     if claim.name.startswith("host pid"):
         return "of another pid namespace: no name from here"
     if not claim.letter:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import NamedTuple
 
-from gpudash.core.families import Holder, gpu_processes, unexplained_bytes
+from gpudash.core.families import Holder, gpu_processes, heirs_of, unexplained_bytes
 from gpudash.core.model import Ancestor, Gpu, GpuReading, Host, MigReading, Owner, ProcessInfo
 from gpudash.core.names import Label, process_label
 from gpudash.core.units import format_memory
@@ -39,6 +39,8 @@ class Claim(NamedTuple):
     is_family: bool
     """False: unexplained memory."""
     is_dead: bool
+    keeper: str = ""
+    """Who keeps a dead pid's memory, as a clause; empty where nobody was found."""
     has_ended: bool = False
     """One of its processes here is no more than an entry: the main thread ended."""
 
@@ -51,6 +53,7 @@ class Book:
             pid: holder for holder in holders for pid in holder.pids
         }
         self._info_of: dict[int, ProcessInfo] = {info.pid: info for info in host.processes}
+        self._host = host
 
     def claims(self, gpu: Gpu, now_s: float) -> tuple[Claim, ...]:
         """Return who is on a GPU, most memory first, unexplained memory last."""
@@ -89,6 +92,10 @@ class Book:
         if holder is None or (not holder.letter and info is None):
             return _unasked(pids, used)
         name, detail = _words(holder, info)
+        kept = [pid for pid, _ in holder.kept if pid in pids]
+        is_dead = holder.is_dead or len(kept) == len(pids)
+        if is_dead:
+            name, detail = f"pid {pids[0]}", ""
         has_ended = any(pid in self._info_of and self._info_of[pid].has_ended for pid in pids)
         if has_ended:
             detail = "main thread ended"
@@ -98,7 +105,7 @@ class Book:
             letter=holder.letter,
             text=TEXT_OF[holder.owner],
             bar=BAR_OF[holder.owner],
-            is_hatched=holder.is_dead,
+            is_hatched=is_dead,
             used_bytes=used,
             name=name,
             detail=detail,
@@ -107,9 +114,15 @@ class Book:
             age_s=info.age(now_s) if info else holder.age(now_s),
             is_foreign=holder.owner is Owner.FOREIGN,
             is_family=True,
-            is_dead=holder.is_dead,
+            is_dead=is_dead,
+            keeper=self._keeper(kept[0]) if kept else "",
             has_ended=has_ended,
         )
+
+    def _keeper(self, pid: int) -> str:
+        from gpudash.core.attribution import keeper_words
+
+        return keeper_words(self._host, pid, heirs_of(self._host, pid))
 
 
 def _unasked(pids: tuple[int, ...], used: int | None) -> Claim:

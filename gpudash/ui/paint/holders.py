@@ -88,7 +88,18 @@ def _none(view: HoldersView) -> Row:
         return (" nobody is listed", "text-muted"), (words, "unknown")
     where = " on the hosts that answer" if sums.silent else ""
     looked = f", last look {view.wall_of(max(seen))}" if seen else ""
-    return ((f" none{where}{looked}", "text-muted"),)
+    return ((f" none{where}{looked}{_open_handles(view)}", "text-muted"),)
+
+
+def _open_handles(view: HoldersView) -> str:
+    """Say who has a GPU open without memory: it holds nothing and only blocks a reset."""
+    scanned = [host for host in view.sums.hosts if host.scan is not None]
+    if not scanned:
+        return ""
+    from gpudash.core.attribution import attributions, handle_words
+
+    said = [outside(handle_words(attributions(host)), 120) for host in scanned]
+    return "".join(f"; {words}" for words in said if words)
 
 
 def _sums(view: HoldersView) -> tuple[Piece, ...]:

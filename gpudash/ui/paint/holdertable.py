@@ -87,7 +87,10 @@ def _rank(holder: Holder) -> int:
 
 def _state(holder: Holder, host: Host) -> str:
     if holder.is_dead:
-        return "still listed"
+        heirs = [pid for _, pids in holder.kept for pid in pids]
+        return f"kept by {heirs[0]}" if heirs else "still listed"
+    if holder.is_hidden:
+        return "hidden"
     if holder.user is None:
         return "asking who" if pids_are_local(host) else "no name from here"
     members = [info for info in host.processes if info.pid in holder.pids]
@@ -114,7 +117,8 @@ def _unexplained(host: Host) -> HolderRow | None:
         bar="unknown-bar",
         is_hatched=True,
         name="unexplained",
-        detail="no process found" if readable else "process list not readable",
+        detail=_open_there(host)
+        or ("no process found" if readable else "process list not readable"),
         user="",
         host=host.name,
         gpus=tuple(index for index, _ in gaps),
@@ -125,6 +129,17 @@ def _unexplained(host: Host) -> HolderRow | None:
         state="",
         is_old=False,
     )
+
+
+def _open_there(host: Host) -> str:
+    """Name who has a GPU with unexplained memory open, as far as a scan saw any."""
+    if host.scan is None:
+        return ""
+    from gpudash.core.holders import suspects
+
+    gaps = [gpu for gpu in host.gpus if unexplained_bytes(gpu)]
+    pids = sorted({one.pid for gpu in gaps for one in suspects(host, gpu)})
+    return f"open by pid {', '.join(map(str, pids[:3]))}" if pids else ""
 
 
 class HolderColumns(NamedTuple):
