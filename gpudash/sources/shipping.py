@@ -82,6 +82,7 @@ BINDING_FUNCTIONS = (
     "nvmlDeviceGetPciInfo",
     "nvmlDeviceGetPerformanceState",
     "nvmlDeviceGetPowerUsage",
+    "nvmlDeviceGetRemappedRows",
     "nvmlDeviceGetTemperature",
     "nvmlDeviceGetUUID",
     "nvmlDeviceGetUtilizationRates",
