@@ -188,6 +188,7 @@ def _hello(line: dict[str, Any]) -> Hello:
 
 def _info(value: object) -> GpuInfo:
     entry = _object(value)
+    pending, failed = _remap(entry.get("remap"))
     return GpuInfo(
         index=_int(entry.get("index"), "index"),
         uuid=_maybe_text(entry.get("uuid"), "uuid"),
@@ -197,7 +198,19 @@ def _info(value: object) -> GpuInfo:
         reserved_bytes=_maybe_bytes(entry.get("reserved"), "reserved"),
         power_limit_mw=_maybe_bytes(entry.get("limit"), "limit"),
         is_mig=entry.get("mig") is True,
+        is_remap_pending=pending,
+        has_remap_failed=failed,
     )
+
+
+def _remap(value: object) -> tuple[bool, bool]:
+    """Return whether a row remap is pending, and whether one failed; older probes don't say."""
+    if value is None:
+        return False, False
+    flags = _list(value, "remap")
+    if len(flags) != 2:
+        raise InvalidLine("remap has not 2 items")
+    return bool(_int(flags[0], "remap")), bool(_int(flags[1], "remap"))
 
 
 def _fault(line: dict[str, Any]) -> Fault:

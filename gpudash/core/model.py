@@ -69,6 +69,10 @@ class GpuInfo:
     """The driver's own reserve, apart from `used`."""
     power_limit_mw: int | None = None
     is_mig: bool = False
+    is_remap_pending: bool = False
+    """A broken memory row is to be replaced, which the next reset does."""
+    has_remap_failed: bool = False
+    """A broken memory row could not be replaced."""
 
     @property
     def key(self) -> str:

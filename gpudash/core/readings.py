@@ -130,6 +130,10 @@ def state_of(info: GpuInfo, reading: GpuReading | None) -> GpuState:
         if nvml.recovery_needs_reset(reading.recovery_action):
             return GpuState.NEEDS_RESET
         return GpuState.NEEDS_ATTENTION
+    if info.has_remap_failed:
+        return GpuState.NEEDS_ATTENTION
+    if info.is_remap_pending:
+        return GpuState.NEEDS_RESET
     return _memory_state(info, reading)
 
 

@@ -59,9 +59,13 @@ def why_unproven(gpu: Gpu) -> str:
         action = reading.recovery_action if reading else None
         if action:
             return f"the driver recommends: {nvml.recovery_words(action)}"
+        if gpu.info.is_remap_pending:
+            return "a broken memory row waits to be replaced: the GPU needs a reset"
         return nvml.meaning(nvml.RESET_REQUIRED).words
     if gpu.state is GpuState.NEEDS_ATTENTION and reading and reading.recovery_action:
         return f"the driver recommends: {nvml.recovery_words(reading.recovery_action)}"
+    if gpu.state is GpuState.NEEDS_ATTENTION and gpu.info.has_remap_failed:
+        return "a broken memory row could not be replaced: its memory can't be trusted"
     if gpu.state is GpuState.UNREADABLE:
         return _unreadable_reason(reading)
     return _STATE_REASON.get(gpu.state, "unknown")

@@ -123,6 +123,8 @@ class Gpu(object):
         mode = self._maybe("nvmlDeviceGetMigMode")
         self.facts["mig"] = bool(mode and mode[0])
         self.slices = self._find_slices() if self.facts["mig"] else ()
+        rows = self._maybe("nvmlDeviceGetRemappedRows")  # from Ampere on
+        self.facts["remap"] = [int(bool(row)) for row in rows[2:4]] if rows else None
         return self.facts != self._told
 
     def tell(self):
@@ -136,7 +138,8 @@ class Gpu(object):
             memory = self._memory_info(self.handle)
         except Failed as error:
             if "total" not in self.facts:
-                self.facts["total"] = self._total_v1()
+                old = self._maybe("nvmlDeviceGetMemoryInfo")
+                self.facts["total"] = getattr(old, "total", None)
             return {"e": error.code}
         self.facts["total"] = memory.total
         self.facts["reserved"] = getattr(memory, "reserved", None)
@@ -153,10 +156,6 @@ class Gpu(object):
                     raise
                 self._has_memory_v2 = False
         return self._asker.ask(name, self.index, handle)
-
-    def _total_v1(self):
-        memory = self._maybe("nvmlDeviceGetMemoryInfo")
-        return memory.total if memory is not None else None
 
     def read(self):
         """Return one reading in the order of the wire's READING_FIELDS, or its code."""

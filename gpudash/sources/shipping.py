@@ -86,6 +86,7 @@ BINDING_FUNCTIONS = (
     "nvmlDeviceGetPciInfo",
     "nvmlDeviceGetPerformanceState",
     "nvmlDeviceGetPowerUsage",
+    "nvmlDeviceGetRemappedRows",
     "nvmlDeviceGetTemperature",
     "nvmlDeviceGetUUID",
     "nvmlDeviceGetUtilizationRates",

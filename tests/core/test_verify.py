@@ -9,6 +9,7 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
+from gpudash.core.baselines import NO_BASELINES, Baseline, Baselines
 from gpudash.core.errors import ExitCode, UsageError, worst
 from gpudash.core.events import (
     Event,
@@ -48,6 +49,70 @@ from tests.core.making import (
     sample,
     told,
 )
+
+GPU_1 = Baselines(entries=(Baseline(uuid="GPU-1", driver="580.159.04", used_bytes=5),))
+STRICT = replace(GPU_1, is_strict=True)
+OLD = Baselines(entries=(Baseline(uuid="GPU-1", driver="570.1", used_bytes=5),))
+TWICE = replace(GPU_1, entries=(*GPU_1.entries, replace(GPU_1.entries[0], used_bytes=2)))
+
+
+@pytest.mark.parametrize(
+    ("got", "baselines", "verdict", "code"),
+    [
+        (reading(5), GPU_1, Verdict.BASELINE, 0),
+        (reading(1), GPU_1, Verdict.BASELINE, 0),
+        (reading(0), GPU_1, Verdict.ZERO, 0),
+        (reading(6), GPU_1, Verdict.HELD, 1),
+        (reading(5), NO_BASELINES, Verdict.HELD, 1),
+        (reading(5), STRICT, Verdict.HELD, 1),
+        (reading(5), OLD, Verdict.HELD, 1),
+        (reading(3), TWICE, Verdict.HELD, 1),
+        (reading(5, process(7, 0)), GPU_1, Verdict.HELD, 1),
+        (reading(5, process(7, None)), GPU_1, Verdict.HELD, 1),
+        (reading(5, processes=None), GPU_1, Verdict.HELD, 1),
+        (reading(5, hidden_processes=1), GPU_1, Verdict.HELD, 1),
+        (reading(5, doubt="d"), GPU_1, Verdict.HELD, 1),
+        (reading(5, recovery_action=1), GPU_1, Verdict.HELD, 6),
+        (failed(999), GPU_1, Verdict.UNKNOWN, 4),
+    ],
+)
+def test_a_baseline_is_idle_memory_that_was_accepted(
+    got: GpuReading, baselines: Baselines, verdict: Verdict, code: int
+) -> None:
+    fleet = told(hello(*roster(2)), sample(1, reading(0), got))
+    judged = judge_fleet(fleet, None, baselines)
+    assert (judged.verdict, judged.exit_code) == (verdict, code)
+    if verdict in (Verdict.BASELINE, Verdict.HELD):
+        assert judged.clear is Clear.NO
+        assert judged.hosts[0].gpus[1].reason
+    # What was accepted for one GPU says nothing of another.
+    other = told(hello(*roster(2)), sample(1, got, reading(0)))
+    assert judge_fleet(other, None, baselines).verdict is not Verdict.BASELINE
+
+
+def test_what_is_held_and_unknown_go_before_a_baseline() -> None:
+    for got, verdict in ((reading(1), Verdict.HELD), (failed(15), Verdict.UNKNOWN)):
+        fleet = told(hello(*roster(2)), sample(1, got, reading(5)))
+        assert judge_fleet(fleet, None, GPU_1).verdict is verdict
+
+
+@pytest.mark.parametrize(
+    ("changes", "code", "words"),
+    [
+        ({"is_remap_pending": True}, ExitCode.STUCK, "needs a reset"),
+        ({"has_remap_failed": True}, ExitCode.UNKNOWN, "could not be replaced"),
+        ({"is_remap_pending": True, "has_remap_failed": True}, ExitCode.UNKNOWN, "could not"),
+    ],
+)
+def test_a_broken_memory_row_forbids_a_zero(
+    changes: dict[str, bool], code: ExitCode, words: str
+) -> None:
+    fleet = told(hello(gpu_info(0, **changes)), sample(1, reading(0)))
+    (judged,) = judge_fleet(fleet).hosts
+    assert judged.exit_code is code
+    assert words in judged.gpus[0].reason
+    assert judged.clear is Clear.UNKNOWN
+
 
 # -- tables ------------------------------------------------------------------------------------
 

@@ -154,6 +154,7 @@ GPU_CALLS = {
     "nvmlDeviceGetPciInfo": ("PciInfo*", None),
     "nvmlDeviceGetPerformanceState": ("PerformanceState", 6),
     "nvmlDeviceGetPowerUsage": ("PowerUsage", 2),
+    "nvmlDeviceGetRemappedRows": ("RemappedRows", None),
     "nvmlDeviceGetTemperature": ("Temperature*", 3),
     "nvmlDeviceGetUUID": ("UUID", None),
     "nvmlDeviceGetUtilizationRates": ("UtilizationRates", 1),

@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from gpudash.core.events import Garbled, Hello, Sample
+from gpudash.core.model import GpuReading, GpuState
 from gpudash.core.readings import read_gpu
 from gpudash.core.wire import READING_FIELDS
 from gpudash.sources import cutting, shipping
@@ -61,6 +62,7 @@ def test_an_idle_machine(fake_driver: FakeDriver, document: bytes) -> None:
         "reserved": H200_RESERVED,
         "limit": 700_000,
         "mig": False,
+        "remap": [0, 0],
     }
     assert sample["gpus"] == [IDLE] * 8
     assert bye["reason"] == "done"
@@ -287,6 +289,38 @@ def test_mig_switched_on_is_noticed(fake_driver: FakeDriver, document: bytes) ->
 
 
 # -- GPUs that go and come back ----------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("rows", "told", "state"),
+    [
+        ((3, 0, 0, 0), [0, 0], GpuState.READ),
+        ((0, 1, 1, 0), [1, 0], GpuState.NEEDS_RESET),
+        ((0, 1, 0, 1), [0, 1], GpuState.NEEDS_ATTENTION),
+        (None, None, GpuState.READ),
+    ],
+)
+def test_rows_that_wait_to_be_replaced(
+    fake_driver: FakeDriver,
+    document: bytes,
+    rows: tuple[int, int, int, int] | None,
+    told: list[int] | None,
+    state: GpuState,
+) -> None:
+    driver = fake_driver.with_gpu(0, remapped=rows)
+    with Program(document, driver.write().env(), once=True) as program:
+        hello, _, _ = program.to_end()
+        event = program.events[0]
+    assert hello["roster"][0]["remap"] == told
+    assert isinstance(event, Hello)
+    assert read_gpu(event.roster[0], GpuReading(used_bytes=0), None).state is state
+
+
+def test_a_row_that_breaks_later_is_told(fake_driver: FakeDriver, document: bytes) -> None:
+    with Program(document, fake_driver.env(), interval=0.05, refresh=0.1) as program:
+        program.of("sample")
+        fake_driver.with_gpu(0, remapped=(0, 1, 1, 0)).write()
+        program.until(lambda line: line["t"] == "hello" and line["roster"][0]["remap"] == [1, 0])
 
 
 def test_a_lost_gpu(fake_driver: FakeDriver, document: bytes) -> None:

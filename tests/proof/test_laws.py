@@ -17,7 +17,7 @@ from tests.proof.mutants import MUTANTS, Mutant
 from tests.proof.traces import Trace, make_trace
 from tests.proof.trial import try_seed, try_trace
 
-TRACES = 4_000
+TRACES = 2_000
 MOST_TRACES = 10_000
 LEAST_SHARE = 0.10
 

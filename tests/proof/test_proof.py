@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from gpudash.core.baselines import Baseline, Baselines
@@ -18,6 +20,9 @@ from gpudash.core.events import (
     LinkStale,
     LinkUp,
 )
+from gpudash.core.events import Scanned as EventScanned
+from gpudash.core.holders import PROBE_MARK
+from gpudash.core.holding import Existence
 from gpudash.core.model import Problem
 from gpudash.core.proof import (
     Basis,
@@ -377,11 +382,11 @@ def test_a_launch_of_ones_own_is_named_and_no_alarm() -> None:
 def test_whose_a_claim_is() -> None:
     mine = proven()
     mine.tell(ack(info(4711, age_s=900.0)))
-    mine.tick(0, reading(MIB, process(4711)))
+    mine.tick(0, reading(MIB, process(4711, MIB)))
     mine.tell(ack(info(4711, age_s=900.0)))
     assert mine.broken.kind is BreakKind.MINE
     foreign = proven()
-    foreign.tick(0, reading(MIB, process(4711)))
+    foreign.tick(0, reading(MIB, process(4711, MIB)))
     foreign.tell(ack(info(4711, uid=0, user="root", age_s=0.1)))
     assert foreign.broken.kind is BreakKind.FOREIGN
     assert foreign.broken.is_alarm
@@ -391,7 +396,7 @@ def test_a_pid_that_is_listed_a_moment_later_is_still_the_name() -> None:
     drive = proven()
     drive.tick(0, 512 * MIB)
     assert "by whom is asked" in break_sentence(drive.broken)
-    drive.tick(0, reading(512 * MIB, process(4711)))
+    drive.tick(0, reading(512 * MIB, process(4711, MIB)))
     drive.tell(ack(info(4711, age_s=0.1)))
     assert drive.broken.who is not None
     assert drive.broken.who.user == "ana"
@@ -419,11 +424,65 @@ def test_a_scan_names_who_has_the_gpu_open() -> None:
     assert "4712" not in told
 
 
+def test_who_keeps_the_memory_of_the_dead_is_named() -> None:
+    drive = proven()
+    drive.tick(0, reading(MIB, process(4711, MIB)))
+    drive.tell(ack(gone=(4711,)))
+    drive.tick(0, reading(MIB, process(4711, MIB)))
+    assert not drive.broken.is_settled
+    drive.tell(EventScanned(id=1, scan=scan_of((4712, "00000000:01:00.0"))))
+    assert drive.broken.is_settled
+    assert break_sentence(drive.broken) == (
+        "was clear for 1 s; GPU 1: +1 MiB, pid 4711 is dead, "
+        "its memory kept by pid 4712 python worker.py (ana)"
+    )
+
+
+def test_a_dead_pid_that_nobody_inherited_is_unexplained_in_the_end() -> None:
+    drive = proven()
+    drive.tick(0, reading(MIB, process(4711, MIB)))
+    drive.tell(ack(gone=(4711,)))
+    drive.ticks(21, 0, reading(MIB, process(4711, MIB)))
+    assert drive.broken.kind is BreakKind.UNEXPLAINED
+    assert break_sentence(drive.broken).endswith("+1 MiB, pid 4711 is dead")
+
+
+def test_what_a_claim_grows_to_while_it_is_asked_for_counts() -> None:
+    drive = proven()
+    drive.tick(0, 1000)
+    drive.tick(0, reading(512 * MIB, process(4711, MIB)))
+    drive.tell(ack(info(4711, age_s=0.5)))
+    assert "GPU 1: +512 MiB, pid 4711" in break_sentence(drive.broken)
+    drive.tick(0, reading(900 * MIB, process(4711, MIB)))
+    assert drive.broken.delta_bytes == 512 * MIB
+
+
+def test_a_process_that_proc_hides_is_another_users() -> None:
+    drive = proven()
+    hidden = replace(scan_of(), listed=((4711, Existence.HIDDEN),))
+    drive.tick(0, reading(MIB, process(4711, MIB)))
+    drive.tell(EventScanned(id=1, scan=hidden))
+    assert drive.broken.kind is BreakKind.FOREIGN
+    assert "pid 4711, another user's, hidden by hidepid" in break_sentence(drive.broken)
+
+
+def test_gpudash_itself_is_no_suspect_and_no_handle() -> None:
+    drive = proven()
+    ours = scan_of((4711, "00000000:01:00.0"), at_s=BOOT_S + 1.5)
+    probe = replace(ours.processes[0], argv=("python3", "-ISBc", f"{PROBE_MARK}<(3,6)"))
+    drive.scanned(replace(ours, processes=(probe,)))
+    assert drive.host.evidence is not None
+    assert drive.host.evidence.handles == ""
+    drive.tick(0, 512 * MIB)
+    drive.scanned(replace(ours, processes=(probe,)))
+    assert drive.broken.suspects == ()
+
+
 def test_a_pid_of_the_host_is_never_looked_up_from_inside() -> None:
     drive = Driver(hold_s=1.0, pid_namespace=77)
     drive.ticks(5, *ZERO)
     drive.tell(ack(info(4711)))
-    drive.tick(0, reading(MIB, process(4711)))
+    drive.tick(0, reading(MIB, process(4711, MIB)))
     assert drive.broken.kind is BreakKind.UNEXPLAINED
     assert drive.broken.is_settled
     assert "host pid 4711" in break_sentence(drive.broken)

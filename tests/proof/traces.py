@@ -26,8 +26,15 @@ from gpudash.core.events import (
     LinkUp,
     Sample,
 )
-from gpudash.core.model import GpuInfo, GpuProcess, GpuReading, Kind, MigReading, Problem
-from tests.core.making import facts, gpu_info
+from gpudash.core.model import (
+    GpuInfo,
+    GpuProcess,
+    GpuReading,
+    HostFacts,
+    Kind,
+    MigReading,
+    Problem,
+)
 
 MIB = 1 << 20
 HOLD_S = 1.0
@@ -75,7 +82,7 @@ class _Stage:
             Hello(
                 seq=seq,
                 host_monotonic_s=self.host_s,
-                facts=facts(boot_id=self.boot, driver=self.driver),
+                facts=_facts(self.boot, self.driver),
                 roster=self.roster,
                 interval_s=TICK_S,
             )
@@ -112,8 +119,33 @@ class _Stage:
     def spoiled(self, reading: GpuReading) -> None:
         """Let a tick come in which one GPU reads like this."""
         place = self.chance.randrange(len(self.roster))
+        if self.has_baseline and self.chance.random() < 0.5:
+            place = 1
         readings = self.idle()
         self.tick((*readings[:place], reading, *readings[place + 1 :]))
+
+
+def _gpu(index: int) -> GpuInfo:
+    return GpuInfo(
+        index=index,
+        uuid=f"GPU-{index}",
+        bus_id=f"00000000:{index:02x}:00.0",
+        total_bytes=140 * 1024 * MIB,
+        reserved_bytes=RESERVED,
+    )
+
+
+def _facts(boot: str, driver: str) -> HostFacts:
+    return HostFacts(
+        protocol=1,
+        source="nvml",
+        python="3.11.7",
+        driver=driver,
+        nvml=None,
+        boot_id=boot,
+        uid=1000,
+        pid_namespace=None,
+    )
 
 
 def _process(used: int | None, pid: int = 4711) -> GpuProcess:
@@ -180,7 +212,10 @@ HARMLESS: dict[str, GpuReading] = {
 
 
 def _bad_reading(stage: _Stage) -> None:
-    name = stage.chance.choice(tuple(READINGS))
+    names = tuple(READINGS)
+    if stage.has_baseline:
+        names += tuple(name for name in names if "baseline" in name) * 4
+    name = stage.chance.choice(names)
     stage.trace.what.append(name)
     stage.spoiled(READINGS[name])
 
@@ -313,7 +348,7 @@ def _other_roster(stage: _Stage) -> None:
     if change == "gone" and len(roster) > 1:
         stage.roster = roster[:-1]
     elif change == "new":
-        stage.roster = (*roster, gpu_info(len(roster), reserved_bytes=RESERVED))
+        stage.roster = (*roster, _gpu(len(roster)))
     elif change == "divided":
         stage.roster = (replace(roster[0], is_mig=not roster[0].is_mig), *roster[1:])
     else:
@@ -343,7 +378,7 @@ DEFECTS: tuple[tuple[Callable[[_Stage], None], int], ...] = (
     (_words(LinkSlept()), 2),
     (_new_probe, 2),
     (_reboot, 2),
-    (_new_driver, 1),
+    (_new_driver, 2),
     (_other_roster, 4),
 )
 MILD: tuple[tuple[Callable[[_Stage], None], int], ...] = (
@@ -365,9 +400,9 @@ def make_trace(chance: Random) -> Trace:
     trace = Trace()
     if chance.random() < 0.2:
         trace.scope = tuple(sorted(chance.sample(range(gpus), chance.randint(1, gpus))))
-    roster = tuple(gpu_info(index, reserved_bytes=RESERVED) for index in range(gpus))
+    roster = tuple(_gpu(index) for index in range(gpus))
     stage = _Stage(chance=chance, trace=trace, roster=roster)
-    if gpus > 1 and chance.random() < 0.25:
+    if gpus > 1 and chance.random() < 0.35:
         stage.has_baseline = chance.random() < 0.7
         entries = (Baseline(uuid="GPU-1", driver=DRIVER, used_bytes=ACCEPTED),)
         trace.baselines = Baselines(entries=entries, is_strict=chance.random() < 0.1)

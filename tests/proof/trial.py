@@ -19,10 +19,10 @@ from gpudash.core.proof import (
     step,
 )
 from gpudash.core.scope import Scope, parse_scope
-from tests.core.making import HOST
 from tests.proof.judge import Claim, complaints
 from tests.proof.traces import HOLD_S, Trace, clean_tail, make_trace
 
+HOST = "gpu-a"
 TAIL = 7
 """So many clean samples at the end must have made a proof: a hold has five."""
 

@@ -75,6 +75,13 @@ class Claimant:
     """A pid of the host's namespace, seen from inside another one: never looked up."""
     is_gone: bool = False
     """It had ended before anybody could say who it was."""
+    is_hidden: bool = False
+    """It lives, and /proc does not show it: another user's."""
+
+    @property
+    def is_known(self) -> bool:
+        """Tell whether no more will be known of it."""
+        return bool(self.command) or self.is_host_pid or self.is_hidden
 
     @property
     def words(self) -> str:
@@ -82,7 +89,9 @@ class Claimant:
         pid = f"host pid {self.pid}" if self.is_host_pid else f"pid {self.pid}"
         command = f" {self.command}" if self.command else ""
         user = f" ({self.user})" if self.user else ""
-        return f"{pid}{command}{user}{', ended since' if self.is_gone else ''}"
+        if self.is_hidden:
+            return f"{pid}, another user's, hidden by hidepid"
+        return f"{pid}{command}{user}{' is dead' if self.is_gone else ''}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -104,6 +113,8 @@ class Break:
     """Of the first of them."""
     delta_bytes: int | None = None
     """How much more the first of them holds than in the last clear reading."""
+    before_bytes: int = 0
+    """What it held then."""
     who: Claimant | None = None
     suspects: tuple[Claimant, ...] = ()
     """Who has that GPU open by a scan, where nobody is listed for its memory."""
@@ -139,10 +150,11 @@ def _what(broken: Break) -> str:
     if broken.delta_bytes:
         sign = "" if broken.clear_s is None else "+"
         amount = f"{'first ' if many else ''}{sign}{format_memory(broken.delta_bytes)}"
+    names = ", ".join(suspect.words for suspect in broken.suspects[:3])
     if broken.who is not None:
-        return f"{where}{amount}, {broken.who.words}"
-    if broken.suspects:
-        names = ", ".join(suspect.words for suspect in broken.suspects[:3])
+        kept = f", its memory kept by {names}" if names and broken.who.is_gone else ""
+        return f"{where}{amount}, {broken.who.words}{kept}"
+    if names:
         return f"{where}{amount}, nobody listed; open by {names}"
     return f"{where}{amount}, {'nobody listed' if broken.is_settled else 'by whom is asked'}"
 
@@ -164,6 +176,7 @@ def break_of_verdict(
     held = tuple(gpu for gpu in bad if gpu.is_certainly_held)
     about = held or bad
     first = about[0] if about else None
+    before = min(_before(first, evidence), _held(first)) if first else 0
     kind = BreakKind.UNKNOWN if is_partial else _kind(judged, first)
     return Break(
         kind=kind,
@@ -174,7 +187,8 @@ def break_of_verdict(
         was_proven=was_proven,
         gpus=tuple(gpu.gpu.info.index for gpu in about if not judged.reason),
         gpu_uuid=first.gpu.info.uuid if first else None,
-        delta_bytes=_delta(first, evidence) if first and held else None,
+        delta_bytes=_held(first) - before if first and held else None,
+        before_bytes=before,
         reason=judged.reason or (first.reason if first else "not clear"),
         exit_code=judged.exit_code,
         is_settled=kind is not BreakKind.CLAIM,
@@ -218,8 +232,11 @@ def _kind(judged: HostVerdict, first: GpuVerdict | None) -> BreakKind:
             return BreakKind.UNKNOWN
 
 
-def _delta(first: GpuVerdict, evidence: Evidence | None) -> int:
-    held, _ = held_bytes(first.gpu.reading)
+def _held(gpu: GpuVerdict) -> int:
+    return held_bytes(gpu.gpu.reading)[0]
+
+
+def _before(gpu: GpuVerdict, evidence: Evidence | None) -> int:
+    """Return what a GPU held in the last clear reading."""
     gpus = evidence.gpus if evidence else ()
-    before = next((gpu for gpu in gpus if gpu.info.key == first.gpu.info.key), None)
-    return max(0, held - (before.last_bytes if before else 0))
+    return next((old.last_bytes for old in gpus if old.info.key == gpu.gpu.info.key), 0)

@@ -6,7 +6,8 @@ from dataclasses import dataclass, replace
 from enum import Enum
 
 from gpudash.core.families import pids_are_local
-from gpudash.core.holding import Reach, Scan, reach_of
+from gpudash.core.holders import OUTSIDE, is_ours
+from gpudash.core.holding import Device, Process, Reach, Scan, reach_of
 from gpudash.core.model import GpuInfo, Host
 from gpudash.core.names import clean_text
 from gpudash.core.units import plural
@@ -63,7 +64,7 @@ class Evidence:
     """The sample that completed the hold; None while holding."""
     samples: int = 1
     longest_gap_s: float = 0.0
-    """Between two samples, on the host's clock."""
+    """Between two samples of the hold, on the host's clock."""
     hold_samples: int = 0
     """Of those, up to the one that completed the hold; 0 while holding."""
     hold_gap_s: float = 0.0
@@ -102,7 +103,7 @@ class Evidence:
         """How far it sees, by the newest scan."""
         why = reach_of(self.scan).why
         if self.scan is None and not self.sees_host_pids:
-            why = (*why, "processes outside this container not visible")
+            why = (*why, OUTSIDE)
         return Reach(why=why)
 
     @property
@@ -112,13 +113,18 @@ class Evidence:
         Empty where nobody had; they don't break a proof and block only a reset.
         """
         scan = self.scan
-        found = [one for one in scan.processes if one.handles] if scan else []
-        found = [one for one in found if scan and one.pid not in scan.own]
+        if scan is None:
+            return ""
+        found = [one for one in scan.processes if _gpu_handles(one) and not is_ours(one, scan)]
         if not found:
             return ""
-        handles = sum(max(1, handle.count) for one in found for handle in one.handles)
+        handles = sum(_gpu_handles(one) for one in found)
         names = ", ".join(f"{clean_text(one.comm, 32)} {one.pid}" for one in found)
         return f"{plural(handles, 'open handle')}, no memory: {names}"
+
+
+def _gpu_handles(process: Process) -> int:
+    return sum(max(1, one.count) for one in process.handles if one.device is Device.GPU)
 
 
 def begin_evidence(host: Host, gpus: tuple[GpuVerdict, ...], tick: Tick, basis: Basis) -> Evidence:
@@ -145,6 +151,7 @@ def grown(evidence: Evidence, gpus: tuple[GpuVerdict, ...], tick: Tick, basis: B
     """Return the evidence with one more sample that goes on with it."""
     pairs = zip(evidence.gpus, gpus, strict=True)
     fresh = tuple(_with_last(old, _used(new)) for old, new in pairs)
+    gap_s = max(evidence.longest_gap_s, tick.host_s - evidence.last.host_s)
     notes = evidence.notes
     for note in _notes(gpus):
         if note not in notes:
@@ -155,7 +162,7 @@ def grown(evidence: Evidence, gpus: tuple[GpuVerdict, ...], tick: Tick, basis: B
         gpus=fresh,
         last=tick,
         samples=evidence.samples + 1,
-        longest_gap_s=max(evidence.longest_gap_s, tick.host_s - evidence.last.host_s),
+        longest_gap_s=gap_s if evidence.proven is None else evidence.longest_gap_s,
         notes=notes,
     )
 

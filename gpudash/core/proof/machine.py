@@ -188,8 +188,9 @@ def _scanned(proof: HostProof, scan: Scan | None) -> Moved:
     effects: Effects = ()
     if moment == "break" and proof.broken is not None and proof.judged is not None:
         now = explained(proof.broken, scan, proof.judged.host)
-        if now is not proof.broken:
-            proof = replace(proof, broken=now)
+        is_news = now is not proof.broken and now.is_settled
+        proof = replace(proof, broken=now)
+        if is_news:
             effects += (Tell(host=proof.name, moment=Moment.NAMED, broken=now),)
     evidence = proof.evidence
     if evidence is None or not speaks_for(scan, evidence):

@@ -1,15 +1,17 @@
-"""Says who broke a proof, as soon as the driver and the hand say so."""
+"""Says who broke a proof, as soon as the driver, the hand and the scan say so."""
 
 from __future__ import annotations
 
 from dataclasses import replace
 
-from gpudash.core.families import gpu_processes, owner_of, pids_are_local
+from gpudash.core import holders as seen
+from gpudash.core.families import owner_of
 from gpudash.core.holding import Scan
-from gpudash.core.model import Host, Owner, ProcessInfo
+from gpudash.core.listed import gpu_processes, pids_are_local
+from gpudash.core.model import Gpu, Host, Owner, ProcessInfo
 from gpudash.core.names import clean_text
 from gpudash.core.proof.breaks import CLAIMS, Break, BreakKind, Claimant
-from gpudash.core.scope import normal_bus_id
+from gpudash.core.readings import held_bytes
 
 NAMING_S = 5.0
 """So long after it a break waits for a name, on the viewer's clock; then it is unexplained."""
@@ -19,40 +21,46 @@ def named(broken: Break, host: Host, at_s: float) -> Break:
     """Return the break with what the host knows by now of who did it; settled at last."""
     if broken.is_settled:
         return broken
-    who = _claimant(broken, host) or broken.who
-    if who is not None and (who.command or who.is_host_pid or who.is_gone):
-        kind = _claim_kind(broken, host, who)
-        return replace(broken, who=who, kind=kind, is_settled=True)
+    gpu = _gpu(broken, host)
+    if gpu is None:
+        return replace(broken, kind=BreakKind.UNEXPLAINED, is_settled=True)
+    now = _grown(broken, gpu)
+    who = _claimant(broken, host, gpu) or broken.who
+    kept_by = _keepers(host, gpu, who)
+    if who is not None and (who.is_known or kept_by):
+        kind = _claim_kind(broken, host, kept_by[0] if kept_by else who)
+        return replace(now, who=who, kind=kind, suspects=kept_by, is_settled=True)
     if at_s - broken.at_s >= NAMING_S:
-        return replace(broken, who=who, kind=BreakKind.UNEXPLAINED, is_settled=True)
-    return broken if who == broken.who else replace(broken, who=who)
+        return replace(now, who=who, kind=BreakKind.UNEXPLAINED, is_settled=True)
+    return now if who == broken.who else replace(now, who=who)
 
 
 def explained(broken: Break, scan: Scan, host: Host) -> Break:
     """Return the break with those who have its GPU open, where nobody is listed for it."""
-    if broken.kind not in CLAIMS or broken.who is not None:
+    gpu = _gpu(broken, host)
+    if broken.kind not in CLAIMS or broken.who is not None or gpu is None:
         return broken
-    gpu = next((gpu for gpu in host.gpus if gpu.info.uuid == broken.gpu_uuid), None)
-    if gpu is None:
-        return broken
-    place = normal_bus_id(gpu.info.bus_id or "")
-    places = {place, f"index-{gpu.info.index}"}
-    suspects = tuple(
-        Claimant(
-            pid=process.pid,
-            command=clean_text(" ".join(process.argv)) or clean_text(process.comm),
-            user=clean_text(process.user),
-        )
-        for process in scan.processes
-        if process.pid not in scan.own
-        and any(normal_bus_id(handle.gpu or "") in places for handle in process.handles)
-    )
-    return replace(broken, suspects=suspects)
+    host = replace(host, scan=scan)
+    found = [one for one in seen.open_on(host, gpu) if seen.has_uvm(one)] or seen.open_on(host, gpu)
+    suspects = tuple(_claimant_of(seen.info_of(one, host), host) for one in found)
+    return broken if suspects == broken.suspects else replace(broken, suspects=suspects)
 
 
-def _claimant(broken: Break, host: Host) -> Claimant | None:
-    gpu = next((gpu for gpu in host.gpus if gpu.info.uuid == broken.gpu_uuid), None)
-    rows = gpu_processes(gpu) if gpu is not None else ()
+def _gpu(broken: Break, host: Host) -> Gpu | None:
+    return next((gpu for gpu in host.gpus if gpu.info.uuid == broken.gpu_uuid), None)
+
+
+def _grown(broken: Break, gpu: Gpu) -> Break:
+    """Count what came since: a context begins with less than a MiB."""
+    held, _ = held_bytes(gpu.reading)
+    more = held - broken.before_bytes
+    if broken.delta_bytes is None or more <= broken.delta_bytes:
+        return broken
+    return replace(broken, delta_bytes=more)
+
+
+def _claimant(broken: Break, host: Host, gpu: Gpu) -> Claimant | None:
+    rows = gpu_processes(gpu)
     if broken.who is not None:
         # Who was seen first stays: another one may be listed by now.
         rows = ((broken.who.pid, broken.who.used_bytes),)
@@ -61,16 +69,34 @@ def _claimant(broken: Break, host: Host) -> Claimant | None:
     pid, used = rows[0]
     if not pids_are_local(host):
         return Claimant(pid=pid, used_bytes=used, is_host_pid=True)
-    info = next((info for info in host.processes if info.pid == pid), None)
-    if info is None:
-        return Claimant(pid=pid, used_bytes=used, is_gone=pid in host.gone_pids)
+    info = seen.living(host, pid)
+    if info is not None:
+        return replace(_claimant_of(info, host), used_bytes=used)
+    is_hidden = seen.is_hidden(host, pid)
     return Claimant(
         pid=pid,
-        command=clean_text(" ".join(info.argv)) or clean_text(info.comm),
+        used_bytes=used,
+        owner=Owner.FOREIGN if is_hidden else Owner.UNKNOWN,
+        is_hidden=is_hidden,
+        is_gone=seen.is_dead(host, pid),
+    )
+
+
+def _claimant_of(info: ProcessInfo, host: Host) -> Claimant:
+    return Claimant(
+        pid=info.pid,
+        command=clean_text(" ".join(info.argv)) or clean_text(info.comm) or "?",
         user=clean_text(info.user),
         owner=owner_of(host, info),
-        used_bytes=used,
     )
+
+
+def _keepers(host: Host, gpu: Gpu, who: Claimant | None) -> tuple[Claimant, ...]:
+    """Return who keeps the memory of a claimant that is dead."""
+    if who is None or not who.is_gone:
+        return ()
+    found = seen.keepers(host, gpu, who.pid)
+    return tuple(_claimant_of(seen.info_of(one, host), host) for one in found)
 
 
 def _claim_kind(broken: Break, host: Host, who: Claimant) -> BreakKind:
@@ -78,7 +104,7 @@ def _claim_kind(broken: Break, host: Host, who: Claimant) -> BreakKind:
         return BreakKind.UNEXPLAINED
     if who.owner is Owner.FOREIGN:
         return BreakKind.FOREIGN
-    info = next((info for info in host.processes if info.pid == who.pid), None)
+    info = seen.living(host, who.pid)
     return BreakKind.LAUNCH if info and _started_since(broken, info) else BreakKind.MINE
 
 
