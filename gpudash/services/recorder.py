@@ -177,11 +177,11 @@ class Recorder:
 
     def _fail(self, job: _Job, why: str) -> None:
         self.problem = f"the record can't be written: {why}"
-        if job.done is not None:
-            job.done.set_exception(RecordError(self.problem))
         if self.problem not in self._told:
             self._told.add(self.problem)
             self._tell(self.problem)
+        if job.done is not None:
+            job.done.set_exception(RecordError(self.problem))
 
 
 class Run:
