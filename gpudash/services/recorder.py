@@ -73,6 +73,8 @@ class _Job:
     name: str
     done: concurrent.futures.Future[None] | None
     """Where somebody waits for the line to be durable."""
+    must_last: bool
+    """Whether it is synced and takes its place whatever the size."""
     is_last: bool
 
 
@@ -147,15 +149,21 @@ class Recorder:
             # Signals are the main thread's.
             signal.pthread_sigmask(signal.SIG_BLOCK, signal.valid_signals())
         while (job := self._jobs.get()) is not None:
+            if job.done is not None and not job.done.set_running_or_notify_cancel():
+                job.done = None
             try:
                 self._write(job)
             except OSError as error:
                 job.run.lost += 1
                 self._fail(job, f"{job.run.path}: {error.strerror or error}")
+            except Exception as error:
+                # The thread goes on: what comes later must not be lost without a word.
+                job.run.lost += 1
+                self._fail(job, f"{job.run.path}: this is a bug in gpudash: {error!r}")
 
     def _write(self, job: _Job) -> None:
         run = job.run
-        must = job.done is not None or job.is_last
+        must = job.must_last
         if run.file is None:
             run.file = self._open_file(self.folder, job.name)
             prune(self.folder)
@@ -233,7 +241,7 @@ class Run:
             raise ValueError(f"{self.id} has ended")
         data = encode(line, run=self.id, number=self._number, utc=utc_now())
         self._number += 1
-        self._recorder.put(_Job(self._open, data, self.id, done, is_last))
+        self._recorder.put(_Job(self._open, data, self.id, done, done is not None or is_last, is_last))
 
 
 def _seen(waiting: asyncio.Future[None]) -> None:
