@@ -2,7 +2,8 @@
 
 What votes is memory: 0 bytes used, no process listed with memory, a readable state, no reset
 pending. Unknown is never zero: every way that a reading can fail ends in UNKNOWN, and only a
-live link carries a verdict at all.
+live link carries a verdict at all. BASELINE is memory without holders, not above what the user
+accepted: somebody listed, or a list that can't be read, makes it HELD.
 """
 
 from __future__ import annotations
@@ -10,10 +11,16 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import Enum
 
-from gpudash.core import nvml
+from gpudash.core.baselines import NO_BASELINES, Baselines
 from gpudash.core.errors import ExitCode, worst
-from gpudash.core.model import Fleet, Gpu, GpuProcess, GpuReading, GpuState, Host, Link
+from gpudash.core.model import Fleet, Gpu, GpuReading, GpuState, Host, Link
 from gpudash.core.readings import held_bytes, listed_bytes
+from gpudash.core.reasons import (
+    is_anybody_listed,
+    why_no_baseline,
+    why_unproven,
+    why_zero_is_open,
+)
 from gpudash.core.scope import Scope
 from gpudash.core.units import format_known
 
@@ -22,6 +29,7 @@ class Verdict(Enum):
     """Of one complete reading."""
 
     ZERO = "ZERO"
+    BASELINE = "BASELINE"
     HELD = "HELD"
     UNKNOWN = "UNKNOWN"
 
@@ -47,6 +55,8 @@ class GpuVerdict:
     """Plain words; empty for ZERO."""
     note: str = ""
     """Something odd that does not vote."""
+    baseline_bytes: int | None = None
+    """What the user accepted for this GPU and driver; None where nothing was."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -73,13 +83,6 @@ class FleetVerdict:
     clear: Clear
 
 
-_STATE_REASON = {
-    GpuState.LOST: "lost: the GPU does not answer any more",
-    GpuState.NO_PERMISSION: "not allowed to read its memory here",
-    GpuState.UNIFIED: "shares the system's memory: zero can't be proven",
-    GpuState.MISSING: "was here before and is gone",
-    GpuState.UNREAD: "not read yet",
-}
 _LINK_REASON = {
     Link.CONNECTING: "not read yet",
     Link.STALE: "the last reading is old",
@@ -89,12 +92,17 @@ _LINK_REASON = {
 }
 
 
-def judge_gpu(gpu: Gpu) -> GpuVerdict:
-    """Judge one GPU by its newest reading, which must belong to a live link."""
+def judge_gpu(
+    gpu: Gpu, accepted_bytes: int | None = None, *, is_strict: bool = False
+) -> GpuVerdict:
+    """Judge one GPU by its newest reading, which must belong to a live link.
+
+    `accepted_bytes` is the baseline of this GPU; `is_strict` counts it as held.
+    """
     reading = gpu.reading
     used = reading.used_bytes if reading else None
     listed = listed_bytes(reading) if reading else 0
-    held = bool(used) or listed > 0 or (used is None and _is_anybody_listed(reading))
+    held = bool(used) or listed > 0 or (used is None and is_anybody_listed(reading))
     if gpu.state is not GpuState.READ or reading is None:
         is_reset = gpu.state is GpuState.NEEDS_RESET
         return GpuVerdict(
@@ -102,17 +110,11 @@ def judge_gpu(gpu: Gpu) -> GpuVerdict:
             verdict=Verdict.HELD if used and is_reset else Verdict.UNKNOWN,
             exit_code=ExitCode.STUCK if is_reset else ExitCode.UNKNOWN,
             is_certainly_held=held,
-            reason=_unproven_reason(gpu),
+            reason=why_unproven(gpu),
         )
     if held:
-        return GpuVerdict(
-            gpu=gpu,
-            verdict=Verdict.HELD,
-            exit_code=ExitCode.HELD,
-            is_certainly_held=True,
-            reason=f"{format_known(*held_bytes(reading))} held",
-        )
-    if why := _why_zero_is_open(reading):
+        return _held(gpu, reading, accepted_bytes, is_strict=is_strict)
+    if why := why_zero_is_open(reading):
         return _open(gpu, why)
     return GpuVerdict(
         gpu=gpu,
@@ -124,10 +126,28 @@ def judge_gpu(gpu: Gpu) -> GpuVerdict:
     )
 
 
+def _held(
+    gpu: Gpu, reading: GpuReading, accepted_bytes: int | None, *, is_strict: bool
+) -> GpuVerdict:
+    amount = format_known(*held_bytes(reading))
+    is_within = accepted_bytes is not None and (reading.used_bytes or 0) <= accepted_bytes
+    why = why_no_baseline(reading, is_strict=is_strict) if is_within else ""
+    is_baseline = is_within and not why
+    return GpuVerdict(
+        gpu=gpu,
+        verdict=Verdict.BASELINE if is_baseline else Verdict.HELD,
+        exit_code=ExitCode.OK if is_baseline else ExitCode.HELD,
+        is_certainly_held=True,
+        reason=f"{amount}, the accepted baseline" if is_baseline else f"{amount} held{why}",
+        note=_note(reading) if is_baseline else "",
+        baseline_bytes=accepted_bytes,
+    )
+
+
 def _note(reading: GpuReading) -> str:
     if reading.utilisation_pct == 100:
         return "utilisation reads 100 % with nothing held"
-    return "a process is listed, with no memory" if _is_anybody_listed(reading) else ""
+    return "a process is listed, with no memory" if is_anybody_listed(reading) else ""
 
 
 def _open(gpu: Gpu, why: str) -> GpuVerdict:
@@ -140,50 +160,9 @@ def _open(gpu: Gpu, why: str) -> GpuVerdict:
     )
 
 
-def _is_anybody_listed(reading: GpuReading | None) -> bool:
-    """Tell whether a process is listed at all: whoever is listed has a context, which costs."""
-    return reading is not None and (any(_lists(reading)) or reading.hidden_processes > 0)
-
-
-def _lists(reading: GpuReading) -> tuple[tuple[GpuProcess, ...], ...]:
-    """Return all process lists of a GPU, its slices' included."""
-    return tuple(
-        listed or () for listed in (reading.processes, *(part.processes for part in reading.mig))
-    )
-
-
-def _why_zero_is_open(reading: GpuReading) -> str:
-    if reading.doubt:
-        return reading.doubt
-    unsized = any(process.used_bytes is None for rows in _lists(reading) for process in rows)
-    if unsized or reading.hidden_processes:
-        return "a process is listed and what it holds is not reported"
-    if any(part.used_bytes is None for part in reading.mig):
-        return "the memory of a MIG slice can't be read"
-    return ""
-
-
-def _unproven_reason(gpu: Gpu) -> str:
-    reading = gpu.reading
-    if gpu.state is GpuState.NEEDS_RESET:
-        action = reading.recovery_action if reading else None
-        if action:
-            return f"the driver recommends: {nvml.recovery_words(action)}"
-        return nvml.meaning(nvml.RESET_REQUIRED).words
-    if gpu.state is GpuState.NEEDS_ATTENTION and reading and reading.recovery_action:
-        return f"the driver recommends: {nvml.recovery_words(reading.recovery_action)}"
-    if gpu.state is GpuState.UNREADABLE:
-        return _unreadable_reason(reading)
-    return _STATE_REASON.get(gpu.state, "unknown")
-
-
-def _unreadable_reason(reading: GpuReading | None) -> str:
-    if reading is None or reading.memory_code is None:
-        return "its used memory can't be read"
-    return f"its used memory can't be read: {nvml.meaning(reading.memory_code).words}"
-
-
-def judge_host(host: Host, scope: Scope | None = None) -> HostVerdict:
+def judge_host(
+    host: Host, scope: Scope | None = None, baselines: Baselines = NO_BASELINES
+) -> HostVerdict:
     """Judge the GPUs of one host that are in scope; zero rows is a fault, not zero.
 
     Raises UsageError when the scope names a GPU that this host's roster does not have.
@@ -191,7 +170,15 @@ def judge_host(host: Host, scope: Scope | None = None) -> HostVerdict:
     if host.link is not Link.LIVE or not host.samples or not host.gpus:
         return _unjudged(host)
     chosen = scope.select(host.name, host.gpus) if scope else host.gpus
-    gpus = tuple(judge_gpu(gpu) for gpu in chosen)
+    driver = host.facts.driver if host.facts else None
+    gpus = tuple(
+        judge_gpu(
+            gpu,
+            baselines.accepted_bytes(gpu.info.uuid, driver),
+            is_strict=baselines.is_strict,
+        )
+        for gpu in chosen
+    )
     return HostVerdict(
         host=host,
         gpus=gpus,
@@ -218,7 +205,9 @@ def _unjudged(host: Host) -> HostVerdict:
     )
 
 
-def judge_fleet(fleet: Fleet, scope: Scope | None = None) -> FleetVerdict:
+def judge_fleet(
+    fleet: Fleet, scope: Scope | None = None, baselines: Baselines = NO_BASELINES
+) -> FleetVerdict:
     """Judge the hosts in scope; no host at all is UNKNOWN.
 
     Raises UsageError for a scope that names an unknown host, or as `judge_host` does.
@@ -226,7 +215,7 @@ def judge_fleet(fleet: Fleet, scope: Scope | None = None) -> FleetVerdict:
     if scope is not None:
         scope.check_hosts(tuple(host.name for host in fleet.hosts))
     chosen = (host for host in fleet.hosts if scope is None or scope.concerns(host.name))
-    return join_hosts(tuple(judge_host(host, scope) for host in chosen))
+    return join_hosts(tuple(judge_host(host, scope, baselines) for host in chosen))
 
 
 def join_hosts(hosts: tuple[HostVerdict, ...]) -> FleetVerdict:
@@ -242,7 +231,9 @@ def join_hosts(hosts: tuple[HostVerdict, ...]) -> FleetVerdict:
 def _joint_verdict(verdicts: tuple[Verdict, ...]) -> Verdict:
     if not verdicts or Verdict.UNKNOWN in verdicts:
         return Verdict.UNKNOWN
-    return Verdict.HELD if Verdict.HELD in verdicts else Verdict.ZERO
+    if Verdict.HELD in verdicts:
+        return Verdict.HELD
+    return Verdict.BASELINE if Verdict.BASELINE in verdicts else Verdict.ZERO
 
 
 def _joint_clear(gpus: tuple[GpuVerdict, ...]) -> Clear:

@@ -18,7 +18,12 @@ from gpudash.ui.paint.view import Density, HostView
 
 _NAME_NOISE = ("NVIDIA ", " Server Edition", " Workstation Edition", " Max-Q")
 _SILENT = (GpuState.LOST, GpuState.MISSING)
-_TONES = {Verdict.ZERO: "clear", Verdict.HELD: "text", Verdict.UNKNOWN: "unknown"}
+_TONES = {
+    Verdict.ZERO: "clear",
+    Verdict.BASELINE: "clear",
+    Verdict.HELD: "text",
+    Verdict.UNKNOWN: "unknown",
+}
 
 
 def has_old_values(host: Host) -> bool:
