@@ -241,7 +241,9 @@ class Run:
             raise ValueError(f"{self.id} has ended")
         data = encode(line, run=self.id, number=self._number, utc=utc_now())
         self._number += 1
-        self._recorder.put(_Job(self._open, data, self.id, done, done is not None or is_last, is_last))
+        self._recorder.put(
+            _Job(self._open, data, self.id, done, done is not None or is_last, is_last)
+        )
 
 
 def _seen(waiting: asyncio.Future[None]) -> None:
