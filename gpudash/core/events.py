@@ -99,6 +99,11 @@ class LinkStale:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class LinkSlept:
+    """This machine slept: what was read before is old, whatever the link says."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class LinkDown:
     """The stream ended or was never there."""
 
@@ -113,5 +118,5 @@ class LinkPaused:
     """The sampler has ended: no handle of ours is open any more."""
 
 
-LinkEvent = LinkConnecting | LinkUp | LinkStale | LinkDown | LinkPaused
+LinkEvent = LinkConnecting | LinkUp | LinkStale | LinkSlept | LinkDown | LinkPaused
 Event = ProbeEvent | LinkEvent

@@ -19,6 +19,7 @@ from gpudash.core.events import (
     LinkConnecting,
     LinkDown,
     LinkPaused,
+    LinkSlept,
     LinkStale,
     LinkUp,
     Sample,
@@ -90,7 +91,7 @@ def step(host: Host, event: Event, at_s: float) -> Host:
             return _linked(host, Link.CONNECTING, at_s)
         case LinkUp():
             return replace(host, transport=event.transport, link_notes=event.notes)
-        case LinkStale():
+        case LinkStale() | LinkSlept():
             return _linked(host, Link.STALE, at_s) if host.link is Link.LIVE else host
         case LinkDown():
             down = replace(host, problem=event.problem, retry=host.retry + 1, seq=-1)

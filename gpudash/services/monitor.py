@@ -11,7 +11,6 @@ import functools
 import logging
 import random
 from collections.abc import Callable
-from dataclasses import dataclass, field
 
 from gpudash.core.events import (
     Event,
@@ -20,6 +19,7 @@ from gpudash.core.events import (
     LinkConnecting,
     LinkDown,
     LinkPaused,
+    LinkSlept,
     LinkStale,
     LinkUp,
     Sample,
@@ -31,7 +31,8 @@ from gpudash.services.attempts import SILENT, bug_problem, open_unless_woken, re
 from gpudash.services.clock import Clock
 from gpudash.services.inquiry import Inquiry
 from gpudash.services.leap import Leap, keep_looking
-from gpudash.services.trace import Pacer, remember
+from gpudash.services.trace import remember
+from gpudash.services.watch import Watch
 from gpudash.sources.base import HostSource, SourceError, Stream
 
 log = logging.getLogger(__name__)
@@ -42,21 +43,6 @@ HELLO_PATIENCE_S = 30.0
 HUNG_PATIENCE_S = 30.0  # a sampler whose call has not returned for so long is replaced
 GOOD_STREAM_S = 30.0
 RELEASE_S = 10.0  # of pause; an open handle blocks resets and upgrades
-
-
-@dataclass(slots=True)
-class _Watch:
-    """What the monitor keeps of one host beside its value."""
-
-    source: HostSource
-    inquiry: Inquiry
-    task: asyncio.Task[None] | None = None
-    sampler: Stream | None = None
-    wake: asyncio.Event = field(default_factory=asyncio.Event)
-    paused_s: float | None = None
-    missed_hello: bool = False
-    """A greeting came while the values stood still: they fit no more to what comes."""
-    pacer: Pacer = field(default_factory=Pacer)
 
 
 class FleetMonitor:
@@ -77,7 +63,7 @@ class FleetMonitor:
         self._jitter = jitter
         self._listener = listener
         self._watches = {
-            source.name: _Watch(
+            source.name: Watch(
                 source, Inquiry(source, clock, functools.partial(self._apply, source.name))
             )
             for source in sources
@@ -128,7 +114,7 @@ class FleetMonitor:
             asyncio.get_running_loop().call_later(wait_s, self._release, watch, watch.paused_s)
 
     @staticmethod
-    def _release(watch: _Watch, paused_s: float) -> None:
+    def _release(watch: Watch, paused_s: float) -> None:
         if watch.paused_s == paused_s:
             watch.wake.set()
 
@@ -139,6 +125,14 @@ class FleetMonitor:
             watch.paused_s = None
             if watch.sampler is None or watch.missed_hello:
                 watch.wake.set()
+
+    def rate(self, name: str, interval_s: float | None) -> None:
+        """Let a host tick at this interval, also after a new start; None: as all others."""
+        watch = self._watches[name]
+        if watch.interval_s == interval_s:
+            return
+        watch.interval_s = interval_s
+        watch.pace(self._interval_s)
 
     def paused_for(self, name: str) -> float | None:
         """Return how long a host has been paused, or None."""
@@ -154,7 +148,7 @@ class FleetMonitor:
         before = self.fleet.host(name)
         self.fleet = apply(self.fleet, name, event, now)
         after = self.fleet.host(name)
-        if after is before:
+        if after is before and not isinstance(event, LinkSlept):
             return
         if isinstance(event, Hello) and has_rebooted(before.facts, after.facts):
             self.history.forget(name)
@@ -187,13 +181,13 @@ class FleetMonitor:
         if self._leap is None or not self._leap.has_happened():
             return
         for name, watch in self._watches.items():
-            self._apply(name, LinkStale())
+            self._apply(name, LinkSlept())
             if watch.paused_s is None and not self._waits_for_person(name):
                 watch.wake.set()
 
     # -- one host over time ----------------------------------------------------------------
 
-    async def _watch(self, name: str, watch: _Watch) -> None:
+    async def _watch(self, name: str, watch: Watch) -> None:
         failures = 0
         try:
             while True:
@@ -224,13 +218,16 @@ class FleetMonitor:
         received_s = self.fleet.host(name).received_s
         return received_s is not None and received_s - began_s > GOOD_STREAM_S
 
-    async def _attempt(self, name: str, watch: _Watch) -> None:
+    async def _attempt(self, name: str, watch: Watch) -> None:
         """Run one sampler until it ends, hangs for good, or the user wants otherwise."""
         self._apply(name, LinkConnecting())
         watch.missed_hello = False
         try:
-            watch.sampler = await open_unless_woken(watch.source, self._interval_s, watch.wake)
+            interval_s = watch.interval_s or self._interval_s
+            watch.sampler = await open_unless_woken(watch.source, interval_s, watch.wake)
             if watch.sampler is not None:
+                if (watch.interval_s or self._interval_s) != interval_s:
+                    watch.pace(self._interval_s)
                 await self._follow(name, watch, watch.sampler)
         except SourceError as error:
             # A fatal fault was more precise than the end of the stream after it.
@@ -243,7 +240,7 @@ class FleetMonitor:
         finally:
             await self._close(watch)
 
-    async def _follow(self, name: str, watch: _Watch, stream: Stream) -> None:
+    async def _follow(self, name: str, watch: Watch, stream: Stream) -> None:
         reader: asyncio.Future[list[Event]] | None = None
         waker = asyncio.ensure_future(watch.wake.wait())
         hung_since: float | None = None
@@ -282,7 +279,7 @@ class FleetMonitor:
         is_new = host.link is Link.CONNECTING
         return HELLO_PATIENCE_S if is_new else max(LEAST_STALE_S, STALE_INTERVALS * host.interval_s)
 
-    def _take(self, name: str, watch: _Watch, event: Event) -> None:
+    def _take(self, name: str, watch: Watch, event: Event) -> None:
         if watch.paused_s is not None and not isinstance(event, Fault):
             watch.missed_hello |= isinstance(event, Hello)
             return
@@ -292,7 +289,7 @@ class FleetMonitor:
         if isinstance(event, Sample):
             watch.inquiry.consider(self.fleet.host(name))
 
-    async def _close(self, watch: _Watch) -> None:
+    async def _close(self, watch: Watch) -> None:
         sampler, watch.sampler = watch.sampler, None
         await watch.inquiry.close()
         if sampler is not None:
