@@ -24,7 +24,8 @@ USAGE = """\
 usage: gpudash [HOST …]                 dashboard; no HOST = this machine
        gpudash demo [SCENARIO]          simulated fleet, no GPU needed
        gpudash check [HOST …] [--gpu I,…] [--expect zero|healthy|free:N] [--hold 10s] [--strict]
-       gpudash wait [HOST …] (--zero | --gpus N [--free SIZE]) [--hold 10s] [--timeout 5m] [-- CMD …]
+       gpudash wait [HOST …] (--zero | --gpus N [--free SIZE]) [--hold 10s] [--timeout 5m]
+                    [-- CMD …]          until that is proven; then run CMD
        gpudash baseline accept|list|forget [HOST …]   idle readings above zero that pass
        gpudash explain [RUN]            what a proof did, from its record
        gpudash stream [HOST …] [--interval 1s]    samples as JSON lines

@@ -253,7 +253,8 @@ def defaults_text() -> str:
     """Return a configuration file in which every key stands, commented out, at its default."""
     lines = [
         "# gpudash's configuration: every key at its default. A line that begins with # changes",
-        "# nothing. What the site's file says about readonly, baselines and sudo is only tightened.",
+        "# nothing. What the site's file says about readonly, baselines and sudo can only be",
+        "# tightened.",
     ]
     for key in TOP_KEYS.values():
         lines += ["", f"# {key.doc} {key.variable} overrides it.", _commented(key)]

@@ -98,14 +98,18 @@ def _why_not(host: HostVerdict, gpu: GpuVerdict) -> str:
 
 def _offer(host: HostVerdict, gpu: GpuVerdict, at: str) -> Offer:
     info, reading, facts = gpu.gpu.info, gpu.gpu.reading, host.host.facts
-    assert info.uuid and reading and reading.used_bytes and facts and facts.driver, "weighed before"
+    used = reading.used_bytes if reading else None
+    driver = facts.driver if facts else None
+    assert info.uuid, "weighed before"
+    assert driver, "weighed before"
+    assert used, "weighed before"
     return Offer(
         host=host.host.name,
         gpu=info,
         baseline=Baseline(
             uuid=info.uuid,
-            driver=facts.driver,
-            used_bytes=reading.used_bytes,
+            driver=driver,
+            used_bytes=used,
             accepted_at=at,
             host=host.host.name,
         ),

@@ -36,6 +36,7 @@ _SAID_ABOVE = frozenset(("command", "gpudash", "user", "machine", "hosts", "simu
 _LONG_COLUMNS = 8
 _CELL = 120
 _SAYS = 600
+_LINE = 82
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -85,16 +86,18 @@ def told(record: Record) -> Story:
         run=record.run,
         command=_command(first.get("command")),
         began=began.replace("T", " ").partition(".")[0] + (" UTC" if began else ""),
-        about=_about(first),
+        about=_about(record),
         outcome=_outcome(record),
         events=tuple(_event(line) for line in record.lines if line.get("kind") != BEGIN),
         doubts=_doubts(record),
     )
 
 
-def _about(first: Mapping[str, object]) -> tuple[str, ...]:
+def _about(record: Record) -> tuple[str, ...]:
+    first = record.first
+    simulated = ("SIMULATED",) if any(one.get("simulated") for one in record.lines) else ()
     if not first:
-        return ()
+        return simulated
     hosts = first.get("hosts")
     names = ", ".join(_text(name) for name in hosts) if isinstance(hosts, list) else "?"
     about = [
@@ -102,7 +105,7 @@ def _about(first: Mapping[str, object]) -> tuple[str, ...]:
         f"by {_text(first.get('user'))} at {_text(first.get('machine'))}",
         f"gpudash {_text(first.get('gpudash'))}",
     ]
-    return (*about, *(("SIMULATED",) if first.get("simulated") else ()))
+    return (*about, *simulated)
 
 
 def _outcome(record: Record) -> str:
@@ -129,7 +132,7 @@ def _event(line: Mapping[str, object]) -> Event:
     facts: list[str] = []
     tables: list[Table] = []
     for name, value in line.items():
-        if name in skipped or value in (None, [], {}, ""):
+        if name in skipped or value is False or value in (None, [], {}, ""):
             continue
         if isinstance(value, list) and all(isinstance(item, dict) for item in value):
             tables.append(_table(name, value))
@@ -186,9 +189,17 @@ def _value(name: str, value: object) -> str:
         return f"{value:.2f} s"
     if name in ("command", "argv"):
         return _command(value)
-    if isinstance(value, list) and not any(isinstance(item, list | dict) for item in value):
-        return ", ".join(_text(item) for item in value)
+    if isinstance(value, list) and not any(isinstance(item, list) for item in value):
+        return _text(", ".join(_item(item) for item in value)) or "–"
     return _text(value if isinstance(value, str) else json.dumps(value, ensure_ascii=False))
+
+
+def _item(item: object) -> str:
+    """Return one item of a list; of an object, what it says without its names."""
+    if not isinstance(item, dict):
+        return str(item)
+    said = (_value(name, value) for name, value in item.items() if value is not None)
+    return " ".join(said)
 
 
 def _command(value: object) -> str:
@@ -219,13 +230,23 @@ def as_text(story: Story) -> str:
         head = f"{event.at:<12}  {event.host:<{host_width}}  {event.kind:<{kind_width}}  "
         lines.append(f"{head}{event.says}".rstrip())
         indent = " " * 14
-        lines += [f"{indent}{fact}" for fact in event.facts]
-        if event.host_clock:
-            lines.append(f"{indent}host's clock: {event.host_clock}")
+        clock = (f"host's clock: {event.host_clock}",) if event.host_clock else ()
+        lines += [f"{indent}{line}" for line in _wrapped((*event.facts, *clock))]
         for table in event.tables:
             lines += [f"{indent}{table.title}:"]
             lines += [f"{indent}  {row}" for row in _aligned((table.header, *table.rows))]
     return "\n".join(line.rstrip() for line in lines) + "\n"
+
+
+def _wrapped(facts: Sequence[str]) -> list[str]:
+    """Put short facts side by side; none is cut."""
+    lines: list[str] = []
+    for fact in facts:
+        if lines and len(lines[-1]) + len(fact) < _LINE:
+            lines[-1] += f" · {fact}"
+        else:
+            lines.append(fact)
+    return lines
 
 
 def _aligned(rows: Sequence[Sequence[str]]) -> list[str]:

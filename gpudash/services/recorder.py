@@ -200,7 +200,8 @@ class Run:
         self._recorder = recorder
         self._open = _Open(recorder.folder / f"{name}.jsonl")
         self._number = 0
-        self._has_ended = False
+        self.has_ended = False
+        """Its last line was given."""
 
     @property
     def path(self) -> Path:
@@ -232,12 +233,12 @@ class Run:
     def end(self, line: Line) -> None:
         """Add the last line and close the file."""
         self._put(line, None, is_last=True)
-        self._has_ended = True
+        self.has_ended = True
 
     def _put(
         self, line: Line, done: concurrent.futures.Future[None] | None, *, is_last: bool = False
     ) -> None:
-        if self._has_ended:
+        if self.has_ended:
             raise ValueError(f"{self.id} has ended")
         data = encode(line, run=self.id, number=self._number, utc=utc_now())
         self._number += 1

@@ -12,7 +12,7 @@ import os
 import shutil
 import signal
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 NOT_FOUND = 127
 NOT_RUNNABLE = 126
@@ -31,30 +31,24 @@ class CommandError(Exception):
         self.why = why
 
 
-def run_command(
-    argv: Sequence[str],
-    env: Mapping[str, str],
-    *,
-    started: Callable[[int], None] = lambda pid: None,
-) -> int:
+def run_command(argv: Sequence[str], env: Mapping[str, str]) -> int:
     """Run a command to its end and return its exit code, 128 + N where signal N ended it.
 
-    `started` is told its pid. Raises CommandError where it could not be started.
+    Raises CommandError where it could not be started.
     """
     if sys.platform == "win32":
-        return _run_simply(argv, env, started)
-    caught = {getattr(signal, name) for name in _PASSED_ON} | {signal.SIGCHLD}
+        return _run_simply(argv, env)
+    caught = {signal.Signals[name] for name in (*_PASSED_ON, "SIGCHLD")}
     # Blocked from before the start: a signal that comes in between is passed on, not lost.
     before = signal.pthread_sigmask(signal.SIG_BLOCK, caught)
     try:
         pid = _start(argv, env, before)
-        started(pid)
         return _wait(pid, caught)
     finally:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
-def _start(argv: Sequence[str], env: Mapping[str, str], mask: set[signal.Signals]) -> int:
+def _start(argv: Sequence[str], env: Mapping[str, str], mask: Iterable[int]) -> int:
     try:
         return _spawn(argv[0], argv, env, mask)
     except OSError as error:
@@ -66,9 +60,7 @@ def _start(argv: Sequence[str], env: Mapping[str, str], mask: set[signal.Signals
         raise CommandError(code, f"{argv[0]}: {error.strerror}") from error
 
 
-def _spawn(
-    path: str, argv: Sequence[str], env: Mapping[str, str], mask: set[signal.Signals]
-) -> int:
+def _spawn(path: str, argv: Sequence[str], env: Mapping[str, str], mask: Iterable[int]) -> int:
     return os.posix_spawnp(
         path,
         list(argv),
@@ -100,12 +92,11 @@ def _next_signal(caught: set[signal.Signals]) -> tuple[int, bool]:
     return number, number not in (signal.SIGINT, signal.SIGQUIT)
 
 
-def _run_simply(argv: Sequence[str], env: Mapping[str, str], started: Callable[[int], None]) -> int:
+def _run_simply(argv: Sequence[str], env: Mapping[str, str]) -> int:
     import subprocess
 
     try:
         with subprocess.Popen(list(argv), env=dict(env)) as process:
-            started(process.pid)
             return process.wait()
     except FileNotFoundError as error:
         raise CommandError(NOT_FOUND, f"{argv[0]}: {error.strerror}") from error
