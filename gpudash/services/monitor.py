@@ -57,11 +57,10 @@ class FleetMonitor:
         jitter: Callable[[], float] = random.random,
         listener: Callable[[Event, Host, Host], None] | None = None,
     ) -> None:
-        """Watch nothing yet. `listener` is told (event, host before, host after) of each change."""
+        """Watch nothing yet; `listener` is the first of the listeners."""
         self._clock = clock
         self._interval_s = interval_s
         self._jitter = jitter
-        self._listener = listener
         self._watches = {
             source.name: Watch(
                 source, Inquiry(source, clock, functools.partial(self._apply, source.name))
@@ -74,6 +73,8 @@ class FleetMonitor:
         self.fleet: Fleet = new_fleet(tuple(self._watches), clock.now(), simulated=made_up)
         self.history = History()
         self.version = 0
+        self.listeners = [] if listener is None else [listener]
+        """Are told (event, host before, host after) of each change."""
         self.dirty: set[str] = set()
         """Hosts that changed since a reader last cleared it."""
 
@@ -158,8 +159,8 @@ class FleetMonitor:
             self._wake_behind(before.problem.gate)
         self.version += 1
         self.dirty.add(name)
-        if self._listener is not None:
-            self._listener(event, before, after)
+        for listener in tuple(self.listeners):
+            listener(event, before, after)
 
     def _wake_behind(self, gate: str) -> None:
         """Try those again who wait behind a jump host that lets somebody through now."""

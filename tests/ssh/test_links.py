@@ -97,15 +97,14 @@ async def test_another_boot_begins_another_history(
 
     boots: list[str | None] = []
     async with watching(home, "gpu-a") as seen:
-        inner = seen.monitor._listener
+        (inner,) = seen.monitor.listeners
 
         def note(event: Event, before: Host, after: Host) -> None:
             if isinstance(event, Hello):
                 boots.append(event.facts.boot_id)
-            assert inner is not None
             inner(event, before, after)
 
-        monkeypatch.setattr(seen.monitor, "_listener", note)
+        monkeypatch.setattr(seen.monitor, "listeners", [note])
         await seen.until(is_zero)
         gpu_a.cut()
         await seen.until_all(Link.DOWN)

@@ -119,7 +119,8 @@ def _read(proof: HostProof, policy: Policy, reading: Reading, host: Host, at_s: 
     moved, effects = MOVES[sign](proof, case)
     if sign is Sign.INTERRUPTED and after is Phase.BROKEN and policy.restarts:
         # The same sample that broke a proof by what is missing before it is clear itself.
-        again = replace(case, after=_next(after, Sign.CLEAR))
+        clear = replace(reading, sign=Sign.CLEAR)
+        again = replace(case, reading=clear, after=_next(after, Sign.CLEAR))
         moved, more = MOVES[Sign.CLEAR](moved, again)
         effects += more
     return _noted(moved, reading), effects

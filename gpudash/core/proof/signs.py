@@ -132,7 +132,8 @@ def _change(
     if hello.facts.driver != evidence.driver:
         return BreakKind.RESTARTED, "the driver is another one"
     chosen = policy.scope.select(host.name, host.gpus) if policy.scope else host.gpus
-    if not _is_same_roster(evidence, tuple(gpu.info for gpu in chosen)):
+    is_one_gone = any(gpu.state is GpuState.MISSING for gpu in chosen)
+    if is_one_gone or not _is_same_roster(evidence, tuple(gpu.info for gpu in chosen)):
         return BreakKind.ROSTER, "the GPUs are not those of before"
     return None
 
