@@ -270,6 +270,19 @@ def _claimant(who: Claimant) -> dict[str, object]:
     }
 
 
+def proof_sentences(proof: Proof) -> tuple[str, ...]:
+    """Return what a person should know of a proof beside the verdict: breaks, reach, notes."""
+    said = [f"{one.name}: {break_sentence(one.broken)}" for one in proof.hosts if one.broken]
+    for evidence in proof.evidence:
+        said += [f"{evidence.host}: {note}" for note in evidence.notes]
+        if evidence.handles:
+            said.append(f"{evidence.host}: {evidence.handles}")
+    reach = proof.reach
+    if proof.is_proven and not reach.is_full:
+        said.append(f"memory is proven; {'; '.join(reach.why)}")
+    return tuple(said)
+
+
 def free_words(free_bytes: int | None) -> str:
     """Return what a GPU keeps: `0 MiB used`, or `40960 MiB free`."""
     return "0 MiB used" if free_bytes is None else f"{free_bytes // MIB} MiB free"

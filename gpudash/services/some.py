@@ -6,8 +6,6 @@ never have the same one.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 from gpudash.core.choosing import (
     choosable,
     hopeless_choice,
@@ -17,86 +15,87 @@ from gpudash.core.choosing import (
     why_not_usable,
 )
 from gpudash.core.errors import ExitCode
-from gpudash.core.model import Fleet, Gpu, Host, Link
-from gpudash.core.proof import Proof, State, begin
+from gpudash.core.model import Gpu, Host, Link
+from gpudash.core.proof import Proof, State
 from gpudash.core.record import Line
-from gpudash.core.units import format_duration, index_list, plural
+from gpudash.core.units import format_duration, index_list
 from gpudash.core.waiting import Ending, without_driver
-from gpudash.services.clock import Clock
-from gpudash.services.recorder import Run
-from gpudash.services.waiting import Goal, Wait, shortened
+from gpudash.services.waiting import Goal, Stage, Wait, shortened
 from gpudash.sources.claims import Claims
 
 
 class WaitForSome(Wait):
-    """Waits until some GPUs of this machine held, each by itself, and claims them."""
+    """Waits until some GPUs held, and claims them."""
 
-    def __init__(
-        self,
-        goal: Goal,
-        fleet: Fleet,
-        clock: Clock,
-        run: Run,
-        say: Callable[[str], None],
-        claims: Claims,
-    ) -> None:
-        super().__init__(goal, fleet, clock, run, say)
+    def __init__(self, goal: Goal, stage: Stage, claims: Claims) -> None:
+        super().__init__(goal, stage)
         assert goal.wish is not None, "some GPUs are waited for"
         self._wish = goal.wish
-        self._clock = clock
         self._claims = claims
-        self._is_claimed_by_others = False
+        self._keys: dict[str, None] = {}
+        self._are_claimed = False
+        """Enough GPUs held, and others have claimed too many of them."""
 
     @property
-    def _missing(self) -> str:
+    def proofs(self) -> tuple[Proof, ...]:
+        """One proof a GPU."""
+        return tuple(self._by_uuid().values())
+
+    def _by_uuid(self) -> dict[str, Proof]:
+        return {uuid: self.prover.proof(uuid) for uuid in self._keys}
+
+    @property
+    def missing(self) -> str:
+        """What has not come true."""
         hold = format_duration(self.goal.policy.hold_s, tenths=True)
-        return f"no {self._wish.words} for {hold}"
+        claimed = ", unclaimed," if self._are_claimed else ""
+        return f"no {self._wish.words}{claimed} for {hold}"
 
+    @property
     def _host(self) -> Host:
-        return next(iter(self._hosts.values()))
+        return self.stage.monitor.fleet.hosts[0]
 
-    def _prepare(self, host: Host) -> None:
+    def prepare(self, host: Host) -> None:
         """Prove each GPU of the roster by itself, from when it is known."""
-        for gpu in host.gpus if host.samples else ():
+        if not host.samples:
+            return
+        for gpu in in_scope(host, self.goal.policy.scope):
             uuid = gpu.info.uuid
-            if uuid is None or uuid in self._keeping.proofs or why_not_usable(gpu):
-                continue
-            if gpu in in_scope(host, self.goal.policy.scope):
-                policy = policy_for(gpu, self.goal.policy)
-                self._keeping.proofs[uuid] = begin(self.fleet, policy, self._clock.now())
+            if uuid is not None and uuid not in self._keys and not why_not_usable(gpu):
+                self._keys[uuid] = None
+                self.prover.start(uuid, policy_for(gpu, self.goal.policy))
 
-    def _look(self) -> None:
-        host = self._host()
+    def look(self) -> None:
+        """Claim GPUs where enough are proven; end where too few can ever be."""
+        host, scope = self._host, self.goal.policy.scope
         if ending := without_driver(host):
             self.end(ending)
+        if host.link is not Link.LIVE or not host.samples or self.ended.done():
             return
-        if host.link is not Link.LIVE or not host.samples:
-            return
-        if ending := hopeless_choice(host, self.goal.policy.scope, self._wish):
+        if ending := hopeless_choice(host, scope, self._wish):
             self.end(ending)
             return
-        free = choosable(host, self._keeping.proofs, self._wish)
-        if len(free) >= self._wish.count:
-            self._claim(free)
-        if not self.ended.done():
-            self._say_new(self._summary())
+        free = choosable(host, self._by_uuid(), self._wish)
+        self._are_claimed = len(free) >= self._wish.count and not self._claim(host, free)
+        if not self.ended.done() and any(one.hosts[0].judged for one in self.proofs):
+            self.say(self._summary(host))
 
-    def _claim(self, free: tuple[Gpu, ...]) -> None:
+    def _claim(self, host: Host, free: tuple[Gpu, ...]) -> bool:
         by_uuid = {gpu.info.uuid: gpu for gpu in free if gpu.info.uuid}
         taken = self._claims.take(by_uuid, self._wish.count)
-        self._is_claimed_by_others = not taken
         if not taken:
-            return
+            return False
         self.chosen = tuple(by_uuid[uuid] for uuid in taken)
         names = index_list([gpu.info.index for gpu in self.chosen])
-        says = f"GPU{'s' if len(taken) > 1 else ''} {names}: {self._wish.words}, claimed"
-        self._run.begin_durably(
+        hold = format_duration(self.goal.policy.hold_s, tenths=True)
+        says = f"{self._wish.words} for {hold}, claimed: GPU {names}"
+        self.stage.run.begin_durably(
             Line(
                 kind="claim",
                 says=says,
-                host=self._host().name,
-                host_monotonic_s=self._host().host_monotonic_s,
-                boot_id=facts.boot_id if (facts := self._host().facts) else None,
+                host=host.name,
+                host_monotonic_s=host.host_monotonic_s,
+                boot_id=host.facts.boot_id if host.facts else None,
                 details={
                     "claimed": [
                         {"index": gpu.info.index, "uuid": gpu.info.uuid} for gpu in self.chosen
@@ -105,10 +104,13 @@ class WaitForSome(Wait):
             )
         )
         self.end(Ending(exit_code=ExitCode.OK, says=says))
+        return True
 
-    def _summary(self) -> str:
+    # -- words ---------------------------------------------------------------------------------
+
+    def _summary(self, host: Host) -> str:
         """Return which GPUs hold and what keeps the others from it."""
-        host, proofs = self._host(), self._keeping.proofs
+        proofs = self._by_uuid()
         holding: list[int] = []
         others: list[str] = []
         for gpu in in_scope(host, self.goal.policy.scope):
@@ -120,17 +122,18 @@ class WaitForSome(Wait):
                 why = why_not_usable(gpu) or _reason(proof)
             if why:
                 others.append(f"GPU {gpu.info.index}: {why}")
-        claimed = "; too few are unclaimed" if self._is_claimed_by_others else ""
-        held = f"GPUs {index_list(holding)} hold" if holding else "no GPU holds"
+        held = f"holding: GPU {index_list(holding)}" if holding else "no GPU holds"
+        claimed = "; claimed by others: too few are left" if self._are_claimed else ""
         return f"{held}{claimed}" + (f"; {shortened(others)}" if others else "")
 
     def status(self) -> str:
-        """Return how many hold, and the longest hold."""
-        proofs = [one for one in self.proofs if one.state in (State.HOLDING, State.PROVEN)]
-        longest_s = sorted((one.hosts[0].held_s for one in proofs), reverse=True)
-        enough = longest_s[self._wish.count - 1] if len(longest_s) >= self._wish.count else 0.0
+        """Return how long the best have held, and what is wanted."""
+        running = (State.HOLDING, State.PROVEN)
+        held = [one.hosts[0].held_s for one in self.proofs if one.state in running]
+        best = sorted(held, reverse=True)[: self._wish.count]
+        enough_s = best[-1] if len(best) == self._wish.count else 0.0
         of = format_duration(self.goal.policy.hold_s, tenths=True)
-        return f"{enough:.1f} of {of} · {plural(len(proofs), 'GPU')} of {self._wish.count} wanted"
+        return f"{enough_s:.1f} of {of} · {len(held)} holding, {self._wish.count} wanted"
 
 
 def _reason(proof: Proof | None) -> str:

@@ -17,7 +17,6 @@ from gpudash.cli.entering import can_ask, enter
 from gpudash.cli.interrupted import on_interrupt
 from gpudash.core.choosing import visible_devices
 from gpudash.core.errors import ExitCode
-from gpudash.core.fleet import new_fleet
 from gpudash.core.masking import masked_argv
 from gpudash.core.model import Gpu
 from gpudash.core.proof import Proof
@@ -26,14 +25,14 @@ from gpudash.core.waiting import Ending
 from gpudash.services.clock import SystemClock
 from gpudash.services.monitor import FleetMonitor
 from gpudash.services.recorder import Run
+from gpudash.services.scanning import scanner
 from gpudash.services.some import WaitForSome
-from gpudash.services.waiting import Goal, Wait, WaitForAll
+from gpudash.services.waiting import Goal, Stage, WaitForAll
 from gpudash.sources.claims import Claims, require_claims
 from gpudash.sources.command import CommandError, run_command
 from gpudash.sources.hosts import Hosts
 
 LOGIN_LIMIT_S = 30.0
-PROGRESS_S = 0.25
 
 
 def run(words: list[str]) -> int:
@@ -63,16 +62,10 @@ async def _wait(
         timeout_s=plan.timeout_s,
         wish=plan.wish,
     )
-    fleet = new_fleet(tuple(way.name for way in plan.ways), clock.now())
+    monitor = FleetMonitor(hosts.sources, clock, interval_s=plan.policy.interval_s)
     line = diagnostics.Progress()
-    wait: Wait
-    if plan.wish is None:
-        wait = WaitForAll(goal, fleet, clock, record, line.say)
-    else:
-        wait = WaitForSome(goal, fleet, clock, record, line.say, claims)
-    monitor = FleetMonitor(
-        hosts.sources, clock, interval_s=plan.policy.interval_s, listener=wait.take
-    )
+    stage = Stage(monitor=monitor, clock=clock, scan=scanner(monitor), run=record, say=line.say)
+    wait = WaitForAll(goal, stage) if goal.wish is None else WaitForSome(goal, stage, claims)
     # What goes wrong is told by the wait; without a handler Python would print it bare.
     logging.getLogger("gpudash").addHandler(logging.NullHandler())
     on_interrupt(lambda: wait.end(Ending(exit_code=ExitCode.INTERRUPTED, says="interrupted")))
@@ -80,10 +73,8 @@ async def _wait(
         if can_ask():
             await enter(hosts, min(LOGIN_LIMIT_S, plan.timeout_s))
         monitor.start()
-        while not wait.ended.done():
-            line.show(wait.status())
-            await asyncio.wait((wait.ended,), timeout=PROGRESS_S)
-        return wait.ended.result(), wait.chosen, wait.proofs
+        ending = await wait.watched(line.show)
+        return ending, wait.chosen, wait.proofs
     finally:
         line.clear()
         await wait.close()

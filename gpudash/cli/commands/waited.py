@@ -20,7 +20,6 @@ from gpudash.core.waiting import Ending
 
 SCHEMA = "gpudash.wait/1"
 HEADER = ("host", "index", "uuid", "state", "basis", "held_s", "first_bytes", "last_bytes")
-MOST_HOLD_S = 3600.0
 
 
 def parse(words: list[str]) -> argparse.Namespace:
@@ -65,7 +64,7 @@ def parse(words: list[str]) -> argparse.Namespace:
             hint="There: ssh HOST gpudash wait --gpus N -- CMD",
         )
     plan.policy = Policy(
-        hold_s=hold(plan.hold),
+        hold_s=arguments.hold(plan.hold),
         scope=parse_scope(",".join(plan.gpu)) if plan.gpu else None,
         baselines=load_baselines(is_strict=plan.strict),
         free_bytes=plan.wish.free_bytes if plan.wish else None,
@@ -103,14 +102,6 @@ def _check(plan: argparse.Namespace, parser: arguments.Parser) -> None:
     if plan.gpus is not None:
         free = None if plan.free is None else parse_size(plan.free, flag="--free")
         plan.wish = Wish(count=plan.gpus, free_bytes=free)
-
-
-def hold(text: str) -> float:
-    """Read a hold. Raises UsageError outside 250 ms to 1 h."""
-    seconds = parse_duration(text, flag="--hold")
-    if not 0.25 <= seconds <= MOST_HOLD_S:
-        raise UsageError(f"--hold {text}: must be between 250ms and 1h")
-    return seconds
 
 
 # -- what is printed ---------------------------------------------------------------------------
