@@ -9,8 +9,9 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gpudash.core.explained import as_markdown, as_text, told
+from gpudash.core.explained import told
 from gpudash.core.record import Line, Record, begun, encode, ended, parse_record
+from gpudash.core.storytelling import as_markdown, as_text
 
 RUN = "20261129T120642Z-wait-3f2a"
 BEGUN = begun(

@@ -6,8 +6,9 @@ import argparse
 
 from gpudash.cli import arguments, diagnostics, output
 from gpudash.core.errors import ExitCode
-from gpudash.core.explained import Story, as_markdown, as_text, told
+from gpudash.core.explained import Story, told
 from gpudash.core.record import Record
+from gpudash.core.storytelling import as_markdown, as_text
 from gpudash.services.record_files import find_run, list_runs, read_record, records_folder
 
 SCHEMA = "gpudash.explain/1"
