@@ -6,6 +6,7 @@ to come up, and the imports here run beside it.
 
 from __future__ import annotations
 
+import os
 import sys
 
 COMMANDS = (
@@ -52,6 +53,10 @@ def run(words: list[str]) -> int:
 
 def _dispatch(words: list[str]) -> int:
     first = words[0] if words else ""
+    if devices := os.environ.get("GPUDASH_DEVICE_MAP"):
+        from gpudash.core.standins import standin_options
+
+        standin_options(devices)
     match first:
         case "-h" | "--help" | "help":
             return _write(USAGE)

@@ -9,6 +9,10 @@ from dataclasses import dataclass
 
 from gpudash.core.model import GpuInfo, GpuReading, HostFacts, Problem, ProcessInfo
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from gpudash.core.holding import Scan
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Hello:
@@ -77,7 +81,43 @@ class Garbled:
     """First characters of what came, printable."""
 
 
-ProbeEvent = Hello | Sample | Ack | Fault | Bye | Garbled
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Scanned:
+    """The whole result of one scan; the ack of its command follows."""
+
+    id: int
+    """Of the command."""
+    scan: Scan
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OrderTold:
+    """One line of the record of an order on a host, by the process that carries it."""
+
+    run: str
+    kind: str
+    """`bound`, `refused`, `joined`, `signal`, `ended`, `stuck`, `forced`, `aborted`, `done`,
+    `failed`; `closed` when the process that carried it is gone."""
+    number: int
+    """Of the line, from 0 on; -1 for `closed`."""
+    at_s: float
+    """Host's monotonic clock."""
+    pid: int | None = None
+    start_ticks: int | None = None
+    uid: int | None = None
+    signal: int | None = None
+    step: int | None = None
+    """Place of the step in the order."""
+    error: int | None = None
+    """Of a signal that could not be sent: errno."""
+    why: str = ""
+    wchan: str = ""
+    """Of a stuck process: what it waits for in the kernel."""
+    left: tuple[tuple[int, int, str], ...] = ()
+    """Of `done`: pid, start and state of who lives on."""
+
+
+ProbeEvent = Hello | Sample | Ack | Scanned | OrderTold | Fault | Bye | Garbled
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -9,14 +9,16 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from gpudash.core.model import Ancestor, Fleet, Gpu, GpuState, Host, Owner, ProcessInfo
+from gpudash.core.listed import INITIAL_PID_NAMESPACE as INITIAL_PID_NAMESPACE
+from gpudash.core.listed import gpu_processes as gpu_processes
+from gpudash.core.listed import listed_pids as listed_pids
+from gpudash.core.listed import pids_are_local as pids_are_local
+from gpudash.core.listed import unexplained_bytes as unexplained_bytes
+from gpudash.core.model import Ancestor, Fleet, Host, Owner, ProcessInfo
 from gpudash.core.names import Label, process_label
 from gpudash.core.units import known_sum
 
-INITIAL_PID_NAMESPACE = 4026531836
-"""Inode of /proc/self/ns/pid outside any container: PROC_PID_INIT_INO in the kernel."""
-
-_BOUNDARIES = frozenset(
+BOUNDARIES = frozenset(
     """
     sh bash dash zsh fish ksh csh tcsh ash su sudo doas login sshd sshd-session systemd init
     tmux screen zellij cron crond atd dockerd containerd containerd-shim podman conmon runc
@@ -49,7 +51,11 @@ class Holder:
     """Age of the oldest member at `known_at_s`; None where unknown."""
     known_at_s: float
     is_dead: bool
-    """The driver lists it and the host does not know it any more."""
+    """The driver lists only pids that the host does not know any more."""
+    kept: tuple[tuple[int, tuple[int, ...]], ...] = ()
+    """Dead pids of it and the living who inherited their handles, where any were found."""
+    is_hidden: bool = False
+    """It lives, and /proc does not show it to us: another user's."""
     ended: int = 0
     """How many of its listed processes are no more than an entry: their main thread ended."""
 
@@ -75,48 +81,11 @@ class Holder:
         return self.started_ago_s + max(0.0, now_s - self.known_at_s)
 
 
-def pids_are_local(host: Host) -> bool:
-    """Tell whether the driver's pids may be looked up in this host's /proc.
-
-    In a pid namespace that is not the host's, NVML lists host pids, and the same number is
-    another process there.
-    """
-    facts = host.facts
-    if facts is None:
-        return False
-    return facts.is_simulated or facts.pid_namespace in (None, INITIAL_PID_NAMESPACE)
-
-
-def listed_pids(host: Host) -> frozenset[int]:
-    """Return all pids that the driver lists on this host now."""
-    return frozenset(pid for gpu in host.gpus for pid, _ in gpu_processes(gpu))
-
-
-def gpu_processes(gpu: Gpu) -> tuple[tuple[int, int | None], ...]:
-    """Return (pid, bytes) of everybody listed on a GPU, its MIG slices included; largest first."""
-    reading = gpu.reading
-    if reading is None or gpu.state in (GpuState.LOST, GpuState.MISSING):
-        return ()
-    listed = reading.processes or ()
-    if len(listed) < 2 and not reading.mig:
-        # Most GPUs have one holder or none, and every painter asks.
-        return tuple((process.pid, process.used_bytes) for process in listed)
-    used: dict[int, int | None] = {}
-    lists = (reading.processes, *(slice_.processes for slice_ in reading.mig))
-    for process in (process for one in lists for process in one or ()):
-        before = used.get(process.pid)
-        if process.used_bytes is None:
-            used.setdefault(process.pid, None)
-        else:
-            used[process.pid] = max(before or 0, process.used_bytes)
-    return tuple(sorted(used.items(), key=lambda row: (-(row[1] or 0), row[0])))
-
-
 def root_of(info: ProcessInfo) -> ProcessInfo | Ancestor:
     """Return the member of a process's ancestry that a user would stop."""
     root: ProcessInfo | Ancestor = info
     for step in info.ancestors:
-        if step.uid != info.uid or step.comm.lstrip("-") in _BOUNDARIES:
+        if step.uid != info.uid or step.comm.lstrip("-") in BOUNDARIES:
             break
         root = step
     return root
@@ -124,25 +93,66 @@ def root_of(info: ProcessInfo) -> ProcessInfo | Ancestor:
 
 def family_key(host: Host, pid: int) -> Key:
     """Return the family that a listed pid belongs to, as far as the host told."""
-    info = _info(host, pid)
+    info = info_of(host, pid) or next(iter(heirs_of(host, pid)), None)
     if info is None:
         return host.name, pid, 0
     root = root_of(info)
     return host.name, root.pid, root.start_ticks
 
 
-def _info(host: Host, pid: int) -> ProcessInfo | None:
-    return next((info for info in host.processes if info.pid == pid), None)
+def info_of(host: Host, pid: int) -> ProcessInfo | None:
+    """Return who a listed pid is: from the answer about it, else from the newest scan."""
+    if host.scan is None:
+        return next((info for info in host.processes if info.pid == pid), None)
+    from gpudash.core import holders as seen  # 8 ms to import, and few hosts were scanned
+
+    return seen.living(host, pid)
+
+
+def heirs_of(host: Host, pid: int) -> tuple[ProcessInfo, ...]:
+    """Return the living who keep the memory of a dead pid, on any GPU."""
+    if host.scan is None:
+        return ()
+    from gpudash.core import holders as seen
+
+    if not seen.is_dead(host, pid):
+        return ()
+    found = {
+        process.pid: seen.info_of(process, host)
+        for gpu in host.gpus
+        if any(pid == listed for listed, _ in gpu_processes(gpu))
+        for process in seen.keepers(host, gpu, pid)
+    }
+    return tuple(found.values())
+
+
+def is_dead(host: Host, pid: int) -> bool:
+    """Tell whether a listed pid exists no more."""
+    if host.scan is None:
+        return pid in host.gone_pids
+    from gpudash.core import holders as seen
+
+    return seen.is_dead(host, pid)
+
+
+def is_hidden(host: Host, pid: int) -> bool:
+    """Tell whether a listed pid lives and /proc does not show it to us."""
+    if host.scan is None:
+        return False
+    from gpudash.core import holders as seen
+
+    return seen.is_hidden(host, pid)
 
 
 def holders(host: Host, letters: tuple[tuple[Key, str], ...]) -> tuple[Holder, ...]:
     """Return everybody who holds memory on this host, most memory first."""
-    infos = {info.pid: info for info in host.processes}
+    infos = _infos(host)
+    heirs = _heirs(host, infos)
     members: dict[Key, dict[int, None]] = {}
     usage: dict[Key, dict[int, int | None]] = {}
     for gpu in host.gpus:
         for pid, used in gpu_processes(gpu):
-            info = infos.get(pid)
+            info = infos.get(pid) or next(iter(heirs.get(pid, ())), None)
             root = root_of(info) if info else None
             key = (host.name, root.pid, root.start_ticks) if root else (host.name, pid, 0)
             members.setdefault(key, {})[pid] = None
@@ -154,10 +164,26 @@ def holders(host: Host, letters: tuple[tuple[Key, str], ...]) -> tuple[Holder, .
                 on_gpu.setdefault(index, None)
     named = dict(letters)
     found = [
-        _holder(host, key, tuple(sorted(pids)), usage[key], infos, named.get(key, ""))
+        _holder(host, key, tuple(sorted(pids)), usage[key], infos, heirs, named.get(key, ""))
         for key, pids in members.items()
     ]
     return tuple(sorted(found, key=lambda holder: (-holder.used_bytes, holder.key)))
+
+
+def _infos(host: Host) -> dict[int, ProcessInfo]:
+    """Return who is known of the listed, by pid."""
+    if host.scan is None:
+        return {info.pid: info for info in host.processes}
+    found = ((pid, info_of(host, pid)) for pid in host.listed or listed_pids(host))
+    return {pid: info for pid, info in found if info is not None}
+
+
+def _heirs(host: Host, infos: dict[int, ProcessInfo]) -> dict[int, tuple[ProcessInfo, ...]]:
+    """Return who keeps the memory of each dead pid that has any such."""
+    if host.scan is None:
+        return {}
+    found = ((pid, heirs_of(host, pid)) for pid in listed_pids(host) if pid not in infos)
+    return {pid: heirs for pid, heirs in found if heirs}
 
 
 def _holder(
@@ -166,22 +192,27 @@ def _holder(
     pids: tuple[int, ...],
     usage: dict[int, int | None],
     infos: dict[int, ProcessInfo],
+    heirs: dict[int, tuple[ProcessInfo, ...]],
     letter: str,
 ) -> Holder:
-    known = [infos[pid] for pid in pids if pid in infos]
+    listed = [infos[pid] for pid in pids if pid in infos]
+    known = listed or [heir for pid in pids for heir in heirs.get(pid, ())]
+    hidden = not known and is_hidden(host, pids[0])
     oldest = max(known, key=lambda info: info.age(info.known_at_s), default=None)
     return Holder(
         key=key,
         letter=letter,
         label=_family_label(host, pids[0], known),
-        owner=owner_of(host, known[0] if known else None),
+        owner=Owner.FOREIGN if hidden else owner_of(host, known[0] if known else None),
         user=known[0].user if known else None,
         pids=pids,
         gpu_bytes=tuple(sorted(usage.items())),
         started_ago_s=oldest.age_s if oldest else None,
         known_at_s=oldest.known_at_s if oldest else 0.0,
-        is_dead=not known and pids[0] in host.gone_pids,
-        ended=sum(info.has_ended for info in known),
+        is_dead=not listed and is_dead(host, pids[0]),
+        kept=tuple((pid, tuple(one.pid for one in heirs[pid])) for pid in pids if pid in heirs),
+        is_hidden=hidden,
+        ended=sum(info.has_ended for info in listed),
     )
 
 
@@ -198,8 +229,10 @@ def unknown_label(host: Host, pid: int) -> Label:
     """Name a listed pid that the host can't name."""
     if not pids_are_local(host):
         return Label(name=f"host pid {pid}")
-    if pid in host.gone_pids:
+    if is_dead(host, pid):
         return Label(name=f"pid {pid}", detail="is dead")
+    if is_hidden(host, pid):
+        return Label(name=f"pid {pid}", detail="another user's, hidden by hidepid")
     return Label(name=f"pid {pid}")
 
 
@@ -211,23 +244,6 @@ def owner_of(host: Host, info: ProcessInfo | None) -> Owner:
     return Owner.MINE if info.uid == uid else Owner.FOREIGN
 
 
-def unexplained_bytes(gpu: Gpu) -> int:
-    """Return what is used on a GPU beyond what its listed processes account for.
-
-    0 where nothing can be said: no reading, or a process whose memory is not reported.
-    A context's own overhead makes the listed sum fall short: below 64 MiB for each listed
-    process nothing is called unexplained.
-    """
-    reading = gpu.reading
-    if gpu.state is not GpuState.READ or reading is None or not reading.used_bytes:
-        return 0
-    listed = gpu_processes(gpu)
-    if any(used is None for _, used in listed):
-        return 0
-    gap = reading.used_bytes - sum(used or 0 for _, used in listed)
-    return gap if gap > len(listed) * (64 << 20) else 0
-
-
 def relettered(fleet: Fleet, host: Host) -> tuple[tuple[Key, str], ...]:
     """Return the letters after this host changed: gone families lose theirs, new ones get one.
 
@@ -237,7 +253,7 @@ def relettered(fleet: Fleet, host: Host) -> tuple[tuple[Key, str], ...]:
     present: dict[Key, None] = {}
     for gpu in host.gpus:
         for pid, _ in gpu_processes(gpu):
-            asked = pid in host.gone_pids or not pids_are_local(host)
+            asked = is_dead(host, pid) or is_hidden(host, pid) or not pids_are_local(host)
             key = family_key(host, pid)
             if key[2] or asked:
                 present[key] = None

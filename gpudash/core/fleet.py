@@ -22,11 +22,23 @@ from gpudash.core.events import (
     LinkSlept,
     LinkStale,
     LinkUp,
+    OrderTold,
     Sample,
+    Scanned,
 )
 from gpudash.core.families import listed_pids, relettered
 from gpudash.core.happenings import noticed
-from gpudash.core.model import Fleet, Gpu, GpuInfo, GpuState, Host, HostFacts, Link, ProcessInfo
+from gpudash.core.model import (
+    Fleet,
+    Gpu,
+    GpuInfo,
+    GpuState,
+    Happening,
+    Host,
+    HostFacts,
+    Link,
+    ProcessInfo,
+)
 from gpudash.core.readings import read_gpu
 from gpudash.core.units import plural
 
@@ -63,12 +75,18 @@ def apply(fleet: Fleet, name: str, event: Event, at_s: float) -> Fleet:
     return replace(fleet, hosts=hosts, letters=letters, happenings=happenings)
 
 
+def with_happening(fleet: Fleet, happening: Happening) -> Fleet:
+    """Return a fleet with one more line of what happened."""
+    return replace(fleet, happenings=(happening, *fleet.happenings)[:HAPPENINGS])
+
+
 def families_changed(before: Host, after: Host) -> bool:
     """Tell whether who holds memory may be somebody else now."""
     return (
         before.processes is not after.processes
         or before.gone_pids != after.gone_pids
         or before.listed != after.listed
+        or before.scan is not after.scan
     )
 
 
@@ -81,11 +99,13 @@ def step(host: Host, event: Event, at_s: float) -> Host:
             return _sampled(host, event, at_s)
         case Ack():
             return _answered(host, event, at_s)
+        case Scanned():
+            return _scanned(host, event, at_s)
         case Fault():
             return _faulted(host, event, at_s)
         case Garbled():
             return _garbled(host, event, at_s)
-        case Bye():
+        case Bye() | OrderTold():
             return host
         case LinkConnecting():
             return _linked(host, Link.CONNECTING, at_s)
@@ -126,6 +146,7 @@ def _greeted(host: Host, hello: Hello, at_s: float) -> Host:
         seq=-1 if hello.seq == 0 else host.seq,
         processes=() if rebooted else host.processes,
         gone_pids=frozenset() if rebooted else host.gone_pids,
+        scan=None if rebooted else host.scan,
         problem=None,
         retry=0,
     )
@@ -221,6 +242,14 @@ def _answered(host: Host, ack: Ack, at_s: float) -> Host:
     processes = tuple(info for _, info in sorted(known.items()))
     gone = ((host.gone_pids - told.keys()) | ack.gone) & listed
     return replace(host, processes=processes, gone_pids=gone)
+
+
+def _scanned(host: Host, event: Scanned, at_s: float) -> Host:
+    """Keep the newest scan; one of another boot tells of processes that are no more."""
+    boot = host.facts.boot_id if host.facts else None
+    if boot is not None and event.scan.boot_id not in (None, boot):
+        return host
+    return replace(host, scan=event.scan, scanned_s=at_s)
 
 
 def _named(info: ProcessInfo, before: ProcessInfo | None, at_s: float) -> ProcessInfo:

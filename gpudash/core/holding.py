@@ -90,11 +90,57 @@ class Process:
     """Whether its descriptors could be read; otherwise it counts as not seen."""
     is_kernel: bool = False
     """A kernel thread."""
+    tracer: int = 0
+    """Pid of the debugger that it is attached to; 0 for none."""
+    blocked: int = 0
+    """Threads in uninterruptible sleep."""
+    locked_bytes: int | None = None
+    """VmLck; what CUDA pins shows in `rss_bytes` alone (measured on an H200)."""
+    cpu_share: float | None = None
+    """Cores that it used while it was watched; None where one look alone was taken."""
+    log_age_s: float | None = None
+    """Seconds since it wrote to its output or a log that it has open; None for no such file."""
+    recent_clients: int = 0
+    """Connections to its ports that ended within the last minute (TIME_WAIT)."""
+    is_saving: bool = False
+    """Has a checkpoint open for writing, and it grows."""
+    links: tuple[str, ...] = ()
+    """What it shares with others beyond its first three descriptors, as `socket:INODE`,
+    `pipe:INODE`, `shm:INODE`."""
 
     @property
     def pid(self) -> int:
         """Its pid in the scanner's namespace."""
         return self.identity.pid
+
+
+class ManagerKind(Enum):
+    """Who keeps a process running, and is to be asked before it is ended."""
+
+    UNIT = "systemd unit"
+    USER_UNIT = "systemd user unit"
+    DOCKER = "docker container"
+    PODMAN = "podman container"
+    KUBERNETES = "Kubernetes pod"
+    SLURM = "Slurm job"
+    SUPERVISOR = "supervised program"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ManagerFacts:
+    """What a manager answered about one of its own; one that can't be asked has no such line."""
+
+    kind: ManagerKind
+    id: str
+    """Unit, container id, pod uid, job, or program, as the planner named it in its question."""
+    is_known: bool
+    """False: the manager answers and knows no such thing any more."""
+    restarts: bool | None = None
+    """Whether it starts again what ends by itself."""
+    stop_timeout_s: float | None = None
+    """How long it waits before it forces."""
+    name: str = ""
+    """What people call it: a container's name, `NAMESPACE/POD`."""
 
 
 class Existence(Enum):
@@ -133,6 +179,8 @@ class Scan:
     """Whether the scanner sees the host's own pids."""
     is_simulated: bool = False
     """Device numbers came from a stand-in map."""
+    has_maps: bool = False
+    """Whether it also looked at what is mapped and not open."""
     notes: tuple[str, ...] = ()
     """What limited it, as sentences: hidepid, a container, maps that were not readable."""
 

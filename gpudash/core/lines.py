@@ -3,6 +3,15 @@
 from __future__ import annotations
 
 from gpudash.core import nvml
+from gpudash.core.checked import InvalidLine as InvalidLine
+from gpudash.core.checked import a_count as _int
+from gpudash.core.checked import a_list as _list
+from gpudash.core.checked import a_number as _number
+from gpudash.core.checked import a_text as _text
+from gpudash.core.checked import an_object as _object
+from gpudash.core.checked import maybe_bytes as _maybe_bytes
+from gpudash.core.checked import maybe_count as _maybe_int
+from gpudash.core.checked import maybe_text as _maybe_text
 from gpudash.core.events import Ack, Bye, Fault, Hello, ProbeEvent, Sample
 from gpudash.core.model import (
     Ancestor,
@@ -14,7 +23,6 @@ from gpudash.core.model import (
     MigReading,
     ProcessInfo,
 )
-from gpudash.core.names import printable
 from gpudash.core.readings import doubt_of, merge_processes
 
 TYPE_CHECKING = False  # typing takes 5 ms to import, and `check` needs nothing else of it
@@ -39,10 +47,6 @@ READING_FIELDS = (
 """Order of one GPU's array in a sample; a MIG GPU adds a tenth item. The probe has the same."""
 
 
-class InvalidLine(ValueError):
-    """A line that the wire does not allow."""
-
-
 def event_of(value: object) -> ProbeEvent:
     """Return the event that a line tells. Raises InvalidLine."""
     line = _object(value)
@@ -59,56 +63,6 @@ def event_of(value: object) -> ProbeEvent:
             return Bye(reason=_text(line.get("reason", ""), "reason"))
         case other:
             raise InvalidLine(f"unknown type {str(other)[:40]!r}")
-
-
-# -- small checked readers ---------------------------------------------------------------------
-
-
-def _object(value: object) -> dict[str, Any]:
-    if not isinstance(value, dict):
-        raise InvalidLine("not an object")
-    return value
-
-
-def _list(value: object, what: str) -> list[Any]:
-    if not isinstance(value, list):
-        raise InvalidLine(f"{what} is not a list")
-    return value
-
-
-def _int(value: object, what: str, *, least: int = 0) -> int:
-    if type(value) is not int or not least <= value <= nvml.NOT_AVAILABLE_U64:
-        raise InvalidLine(f"{what} is not a whole number")
-    return value
-
-
-def _number(value: object, what: str, *, most: float = 1e15) -> float:
-    if type(value) not in (int, float) or not 0 <= value <= most:  # type: ignore[operator]
-        raise InvalidLine(f"{what} is not a number")
-    return float(value)  # type: ignore[arg-type]
-
-
-def _text(value: object, what: str) -> str:
-    if not isinstance(value, str):
-        raise InvalidLine(f"{what} is not a text")
-    if value.isprintable():
-        return value
-    # JSON can spell half a character; nothing could print it.
-    return printable(value.encode("utf-8", "replace").decode())
-
-
-def _maybe_text(value: object, what: str) -> str | None:
-    return None if value is None else _text(value, what)
-
-
-def _maybe_int(value: object, what: str) -> int | None:
-    return None if value is None else _int(value, what)
-
-
-def _maybe_bytes(value: object, what: str) -> int | None:
-    """Return an amount; NVML's "not available" is none."""
-    number = _maybe_int(value, what)
-    return None if number == nvml.NOT_AVAILABLE_U64 else number
 
 
 # -- sample ------------------------------------------------------------------------------------
@@ -225,6 +179,7 @@ def _hello(line: dict[str, Any]) -> Hello:
             uid=_maybe_int(line.get("uid"), "uid"),
             pid_namespace=_maybe_int(line.get("pidns"), "pidns"),
             is_simulated=line.get("simulated") is True,
+            lists_host_pids=line.get("hostpids") is True,
             unsupported=tuple(_text(word, "unsupported") for word in unsupported),
         ),
     )

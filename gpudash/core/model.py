@@ -11,6 +11,10 @@ from enum import Enum
 
 from gpudash.core.problem import Problem as Problem
 
+TYPE_CHECKING = False  # typing takes 5 ms to import; a scan is seldom looked at
+if TYPE_CHECKING:
+    from gpudash.core.holding import Scan
+
 
 class Kind(Enum):
     """How a process uses a GPU, in NVML's own letters."""
@@ -200,6 +204,8 @@ class HostFacts:
     uid: int | None
     pid_namespace: int | None
     is_simulated: bool = False
+    lists_host_pids: bool = False
+    """The driver's pids are known not to be those of the sampler's own pid namespace."""
     unsupported: tuple[str, ...] = ()
     """What this source can't tell, in words."""
 
@@ -221,6 +227,10 @@ class Host:
     """Pids on any process list of the newest tick; kept by the reducer."""
     gone_pids: frozenset[int] = frozenset()
     """Pids that the driver lists and the host does not know any more."""
+    scan: Scan | None = None
+    """The newest one of this boot."""
+    scanned_s: float = 0.0
+    """Viewer's clock when it came."""
     problem: Problem | None = None
     interval_s: float = 1.0
     seq: int = -1
@@ -257,7 +267,7 @@ class Happening:
     """Of the family it is about."""
     owner: Owner | None = None
     tone: str = ""
-    """`good`, `bad`, `warn` or nothing."""
+    """`good`, `bad`, `warn`, `zero`, `proven` or nothing."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -5,7 +5,7 @@ Keys are a contract: they are only ever added.
 
 from __future__ import annotations
 
-from gpudash.core.holding import Scan
+from gpudash.core.holding import Reach, Scan
 from gpudash.core.names import clean_text
 from gpudash.core.proof import (
     Break,
@@ -189,11 +189,15 @@ def proof_document(proof: Proof) -> dict[str, object]:
         "state": proof.state.value,
         "hold_s": proof.policy.hold_s,
         "basis": basis.value if basis else None,
-        "reach": reach.word,
-        "why": list(reach.why),
+        "reach": reach_document_of(reach),
         "simulated": proof.is_simulated,
         "hosts": [host_document(host) for host in proof.hosts],
     }
+
+
+def reach_document_of(reach: Reach) -> dict[str, object]:
+    """Return how far a proof sees."""
+    return {"word": reach.word, "why": list(reach.why)}
 
 
 def host_document(proof: HostProof) -> dict[str, object]:
@@ -213,8 +217,7 @@ def evidence_document(evidence: Evidence) -> dict[str, object]:
     """Return what carries the proof on one host."""
     return {
         "basis": evidence.basis.value,
-        "reach": evidence.reach.word,
-        "why": list(evidence.reach.why),
+        "reach": reach_document_of(evidence.reach),
         "held_s": round(evidence.held_s, 3),
         "samples": evidence.samples,
         "longest_gap_s": round(evidence.longest_gap_s, 3),

@@ -32,8 +32,8 @@ def why_no_baseline(reading: GpuReading, *, is_strict: bool) -> str:
         return ": not idle, a process is listed"
     if reading.processes is None:
         return ": within its baseline, and whether anybody holds it can't be read"
-    if reading.doubt:
-        return f": within its baseline, but {reading.doubt}"
+    if why := reading.doubt or _unread_slice(reading):
+        return f": within its baseline, but {why}"
     return ": its accepted baseline, which --strict counts as held" if is_strict else ""
 
 
@@ -44,9 +44,12 @@ def why_zero_is_open(reading: GpuReading) -> str:
     unsized = any(process.used_bytes is None for rows in _lists(reading) for process in rows)
     if unsized or reading.hidden_processes:
         return "a process is listed and what it holds is not reported"
-    if any(part.used_bytes is None for part in reading.mig):
-        return "the memory of a MIG slice can't be read"
-    return ""
+    return _unread_slice(reading)
+
+
+def _unread_slice(reading: GpuReading) -> str:
+    is_unread = any(part.used_bytes is None for part in reading.mig)
+    return "the memory of a MIG slice can't be read" if is_unread else ""
 
 
 def why_unproven(gpu: Gpu) -> str:

@@ -7,10 +7,11 @@ an empty selection would read as zero.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from gpudash.core.errors import UsageError
-from gpudash.core.model import Gpu
+from gpudash.core.model import Gpu, GpuInfo
 
 _RANGE = re.compile(r"(\d{1,4})(?:-(\d{1,4}))?")
 _UUID = re.compile(r"(?:GPU|MIG)-[0-9a-fA-F-]{1,64}")
@@ -102,6 +103,19 @@ def normal_bus_id(text: str) -> str:
     if len(parts) != 3:
         return text
     return f"{parts[0].lstrip('0').rjust(4, '0')}:{parts[1]}:{parts[2]}"
+
+
+def exact_scope(gpus: Iterable[tuple[str, GpuInfo]]) -> Scope:
+    """Return the scope of these GPUs, each with the name of its host: by UUID where it has one."""
+    return Scope(items=tuple(_exact_item(host, info) for host, info in gpus))
+
+
+def _exact_item(host: str, info: GpuInfo) -> ScopeItem:
+    if info.uuid is not None:
+        return ScopeItem(text=info.uuid, host=host, uuid=info.uuid.lower())
+    if info.bus_id is not None:
+        return ScopeItem(text=info.bus_id, host=host, bus_id=normal_bus_id(info.bus_id))
+    return ScopeItem(text=str(info.index), host=host, indices=(info.index, info.index))
 
 
 def parse_scope(text: str) -> Scope:

@@ -129,8 +129,11 @@ def judge_gpu(
 def _held(
     gpu: Gpu, reading: GpuReading, accepted_bytes: int | None, *, is_strict: bool
 ) -> GpuVerdict:
-    amount = format_known(*held_bytes(reading))
-    is_within = accepted_bytes is not None and (reading.used_bytes or 0) <= accepted_bytes
+    held, is_all = held_bytes(reading)
+    amount = format_known(held, is_all)
+    # Where slices hold more than their GPU says, its figure is not the whole.
+    is_whole = reading.used_bytes == held
+    is_within = accepted_bytes is not None and is_whole and held <= accepted_bytes
     why = why_no_baseline(reading, is_strict=is_strict) if is_within else ""
     is_baseline = is_within and not why
     return GpuVerdict(

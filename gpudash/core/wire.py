@@ -1,8 +1,8 @@
 """The wire between a host's probe and this side, version 1 (design §5).
 
 Bytes in any chunking become events; nothing that comes in can make memory grow beyond one
-line, raise, or turn into a reading that was not complete. Everything before the handshake
-token is noise (banners, MOTD) and is dropped.
+line, one scan apart, raise, or turn into a reading that was not complete. Everything before the
+handshake token is noise (banners, MOTD) and is dropped.
 """
 
 from __future__ import annotations
@@ -14,6 +14,10 @@ from gpudash.core.lines import PROTOCOL as PROTOCOL
 from gpudash.core.lines import READING_FIELDS as READING_FIELDS
 from gpudash.core.lines import event_of
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from gpudash.core.scanlines import ScanParts
+
 MAX_LINE_BYTES = 64 * 1024
 MAX_NOISE_BYTES = 1 << 20
 """So much may come before the token, or between two lines of the wire; a host that sends more is
@@ -22,7 +26,7 @@ _EMPTY_LINE_COSTS = 64
 """A line of garbage is an event, however short it is."""
 
 SAMPLER_COMMANDS = ("bye", "once", "rate", "release")
-HAND_COMMANDS = ("bye", "process")
+HAND_COMMANDS = ("abort", "bye", "fetched", "force", "order", "process", "report", "scan")
 
 
 def encode_command(command_id: int, do: str, **arguments: object) -> bytes:
@@ -39,6 +43,7 @@ class LineDecoder:
         self._is_open = False
         self._is_skipping = False
         self._noise = 0
+        self._scan: ScanParts | None = None
 
     @property
     def is_open(self) -> bool:
@@ -88,15 +93,36 @@ class LineDecoder:
         if len(line) > MAX_LINE_BYTES:
             return self._garbage("a line is longer than 64 KiB", line)
         try:
-            event = event_of(json.loads(line))
+            value = json.loads(line)
+            kind = value.get("t") if isinstance(value, dict) else None
+            if kind == "holders":
+                event = self._scan_part(value)
+            elif kind == "order":
+                event = _order_line(value)
+            else:
+                event = event_of(value)
         except (ValueError, RecursionError) as error:
             return self._garbage(str(error) or type(error).__name__, line)
         self._noise = 0
         return event
 
+    def _scan_part(self, value: dict[str, object]) -> ProbeEvent | None:
+        """Keep a part of a scan; with the last one the scan is whole. Raises InvalidLine."""
+        if self._scan is None:
+            from gpudash.core.scanlines import ScanParts
+
+            self._scan = ScanParts()
+        return self._scan.take(value)
+
     def _garbage(self, reason: str, line: bytes) -> Garbled:
         self._noise += len(line) + _EMPTY_LINE_COSTS
         return _garbled(reason, line)
+
+
+def _order_line(value: dict[str, object]) -> ProbeEvent:
+    from gpudash.core.orderlines import order_told
+
+    return order_told(value)
 
 
 def _garbled(reason: str, line: bytes) -> Garbled:

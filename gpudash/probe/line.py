@@ -52,6 +52,9 @@ class Wire(object):
             except OSError:
                 os._exit(0)
 
+    def drain(self):
+        """Wait until all is written: here it always is."""
+
     def ack(self, command, error="", **fields):
         """Answer one command."""
         if error:
@@ -110,6 +113,7 @@ def _parse(line):
 def leave(wire, reason, status=0):
     """Say goodbye and end at once, threads or not."""
     wire.send(t="bye", seq=0, mono=round(now(), 3), reason=reason)
+    wire.drain()
     sys.stderr.flush()
     os._exit(status)
 

@@ -12,7 +12,8 @@ import select
 import sys
 import time
 
-from gpudash.probe.line import Inbox, Wire, boot_id, leave, now, pid_namespace
+from gpudash.probe.backlog import Backlog
+from gpudash.probe.line import Inbox, boot_id, leave, now, pid_namespace
 from gpudash.probe.nvml import (
     INSUFFICIENT_SIZE,
     VERSION_MISMATCH,
@@ -72,7 +73,8 @@ class Sampler(object):
             uid=os.getuid(),
             pidns=pid_namespace(),
             interval=self.interval,
-            simulated=bool(self._options.get("simulated")),
+            simulated=bool(self._options.get("simulated") or self._options.get("devices")),
+            hostpids=self._options.get("pids") == "host",
             unsupported=[],
             roster=[gpu.tell() for gpu in self._gpus],
         )
@@ -175,9 +177,9 @@ def answer_who(pids, options, wire):
     """Say who is listed, as the hand would; its text came along unread."""
     if pids:
         options["load_spare"]()
-        hand = sys.modules.get("gpudash.probe.hand")
-        if hand is not None:
-            hand.answer_process({"id": 1, "pids": pids}, wire)
+        processes = sys.modules.get("gpudash.probe.processes")
+        if processes is not None:
+            processes.answer_process({"id": 1, "pids": pids}, wire)
 
 
 def watch(sampler, wire, hung_s):
@@ -185,6 +187,7 @@ def watch(sampler, wire, hung_s):
     told = None
     while True:
         time.sleep(min(1.0, hung_s / 2))
+        wire.flush()
         under_way = sampler.asker.under_way
         if under_way is None:
             continue
@@ -226,7 +229,11 @@ def run(sampler, inbox, wire):
             sampler.tick()
             due = max(due + sampler.interval, now())
             continue
-        if not select.select([inbox], [], [], wait)[0]:
+        writing = [wire] if wire.is_pending else []
+        ready, writable, _ = select.select([inbox], writing, [], wait)
+        if writable:
+            wire.flush()
+        if not ready:
             continue
         before = sampler.interval
         for command in inbox.take():
@@ -238,7 +245,7 @@ def run(sampler, inbox, wire):
 
 def main(options):
     """Run until stdin ends; see the module."""
-    wire = Wire(options["token"])
+    wire = Backlog(options["token"])
     sampler = Sampler(wire, options)
     inbox = Inbox(wire)
     _thread.start_new_thread(watch, (sampler, wire, float(options.get("hung", HUNG_S))))

@@ -2,14 +2,11 @@
 
 A pid is asked about once when it is new, again soon while it has no answer, and in full again
 after some time. In between the hand looks every two seconds whether those that are known still
-live: it reads one file for each and says nothing where nothing changed. It starts at the first
-need.
+live: it reads one file for each and says nothing where nothing changed.
 """
 
 from __future__ import annotations
 
-import asyncio
-import logging
 from collections.abc import Callable
 from dataclasses import replace
 
@@ -17,9 +14,7 @@ from gpudash.core.events import Ack
 from gpudash.core.families import listed_pids, pids_are_local
 from gpudash.core.model import Host
 from gpudash.services.clock import Clock
-from gpudash.sources.base import HostSource, SourceError, Stream
-
-log = logging.getLogger(__name__)
+from gpudash.services.hand import Hand
 
 REFRESH_S = 20.0
 RETRY_S = 2.0
@@ -33,20 +28,17 @@ _Known = tuple[tuple[int, int, str], ...]
 class Inquiry:
     """The questions about one host's processes."""
 
-    def __init__(self, source: HostSource, clock: Clock, tell: Callable[[Ack], None]) -> None:
+    def __init__(self, hand: Hand, clock: Clock, tell: Callable[[Ack], None]) -> None:
         """Ask nothing yet; `tell` gets each answer."""
-        self._source = source
+        self._hand = hand
         self._clock = clock
         self._tell = tell
-        self._hand: Stream | None = None
-        self._task: asyncio.Task[None] | None = None
         self._asked: frozenset[int] = frozenset()
         self._asked_s = 0.0
         self._looked_s = 0.0
         self._living: frozenset[int] = frozenset()
         self._late: Ack | None = None
         """Who ended since they were known: said when the driver lists them once more."""
-        self._last_id = 0
 
     def consider(self, host: Host) -> None:
         """Ask about listed pids that are new, have no answer, or were asked about long ago."""
@@ -62,47 +54,21 @@ class Inquiry:
         is_open = bool(_unanswered(host, pids)) and waited_s > RETRY_S
         if not (is_new or is_open or waited_s > REFRESH_S):
             known = _alive(host, pids)
-            if known and now - self._looked_s > LOOK_S:
+            if known and self._hand.is_open and now - self._looked_s > LOOK_S:
                 self._looked_s = now
                 self._ask(known)
             return
         self._asked, self._asked_s, self._looked_s = pids, now, now
-        if self._task is None or self._task.done():
-            self._task = asyncio.create_task(self._keep_hand(), name=f"hand {self._source.name}")
-        else:
-            self._ask()
+        self._ask()
 
     def _ask(self, known: _Known | None = None) -> None:
-        if self._hand is None:
-            return
         arguments: dict[str, object] = {"pids": sorted(self._asked)}
         if known is not None:
             arguments = {"pids": [row[0] for row in known], "known": known}
             self._living = frozenset(row[0] for row in known)
-        self._last_id += 1
-        self._hand.send(self._last_id, "process", arguments)
+        self._hand.tell("process", arguments)
 
-    async def _keep_hand(self) -> None:
-        """Keep one hand and pass on its answers; it is started again at the next need."""
-        hand: Stream | None = None
-        try:
-            hand = self._hand = await self._source.open_hand()
-            self._ask()
-            while True:
-                for event in await hand.read():
-                    if isinstance(event, Ack):
-                        self._hear(event)
-        except SourceError as error:
-            detail = error.problem.detail
-            log.warning("[%s] the hand ended: %s %s", self._source.name, error, detail)
-        except Exception:
-            log.exception("[%s] the hand's answers could not be taken", self._source.name)
-        finally:
-            self._hand = None
-            if hand is not None:
-                await hand.close()
-
-    def _hear(self, answer: Ack) -> None:
+    def hear(self, answer: Ack) -> None:
         """Pass an answer on, but wait with who ended: the driver may just give memory back."""
         gone = answer.gone & self._living
         ended = tuple(
@@ -114,14 +80,10 @@ class Inquiry:
             answer = replace(answer, gone=answer.gone - gone, processes=rest)
         self._tell(answer)
 
-    async def close(self) -> None:
-        """End the hand; what was asked is forgotten."""
-        task, self._task = self._task, None
+    def forget(self) -> None:
+        """Forget what was asked: the next hand knows nothing of it."""
         self._asked = self._living = frozenset()
         self._late = None
-        if task is not None:
-            task.cancel()
-            await asyncio.gather(task, return_exceptions=True)
 
 
 def _alive(host: Host, pids: frozenset[int]) -> _Known:

@@ -24,13 +24,14 @@ from gpudash.core.events import (
     LinkUp,
     Sample,
 )
-from gpudash.core.fleet import apply, has_rebooted, new_fleet
+from gpudash.core.fleet import apply, has_rebooted, new_fleet, with_happening
 from gpudash.core.history import History
-from gpudash.core.model import Fleet, Host, Link, Problem
+from gpudash.core.holding import Scan
+from gpudash.core.model import Fleet, Happening, Host, Link, Problem
 from gpudash.services.attempts import SILENT, bug_problem, open_unless_woken, rest
 from gpudash.services.clock import Clock
-from gpudash.services.inquiry import Inquiry
 from gpudash.services.leap import Leap, keep_looking
+from gpudash.services.looking import Looking
 from gpudash.services.trace import remember
 from gpudash.services.watch import Watch
 from gpudash.sources.base import HostSource, SourceError, Stream
@@ -63,7 +64,7 @@ class FleetMonitor:
         self._jitter = jitter
         self._watches = {
             source.name: Watch(
-                source, Inquiry(source, clock, functools.partial(self._apply, source.name))
+                source, Looking(source, clock, functools.partial(self._apply, source.name))
             )
             for source in sources
         }
@@ -112,20 +113,11 @@ class FleetMonitor:
             watch.paused_s = self._clock.now()
             self._apply(name, LinkPaused(is_released=False))
             wait_s = RELEASE_S if watch.sampler else 0.0  # One being opened is called off.
-            asyncio.get_running_loop().call_later(wait_s, self._release, watch, watch.paused_s)
-
-    @staticmethod
-    def _release(watch: Watch, paused_s: float) -> None:
-        if watch.paused_s == paused_s:
-            watch.wake.set()
+            asyncio.get_running_loop().call_later(wait_s, watch.release, watch.paused_s)
 
     def resume(self, name: str) -> None:
         """Go on with a paused host: at once while its sampler still runs, else with a new one."""
-        watch = self._watches[name]
-        if watch.paused_s is not None:
-            watch.paused_s = None
-            if watch.sampler is None or watch.missed_hello:
-                watch.wake.set()
+        self._watches[name].resume()
 
     def rate(self, name: str, interval_s: float | None) -> None:
         """Let a host tick at this interval, also after a new start; None: as all others."""
@@ -135,6 +127,11 @@ class FleetMonitor:
         watch.interval_s = interval_s
         watch.pace(self._interval_s)
 
+    def note(self, happening: Happening) -> None:
+        """Add a line to what happened."""
+        self.fleet = with_happening(self.fleet, happening)
+        self.version += 1
+
     def paused_for(self, name: str) -> float | None:
         """Return how long a host has been paused, or None."""
         paused_s = self._watches[name].paused_s
@@ -143,6 +140,11 @@ class FleetMonitor:
     def second(self, name: str) -> int:
         """Return the current second on a host's grid in the history."""
         return self._watches[name].pacer.second(self._clock.now())
+
+    async def scan(self, name: str, *, is_whole: bool = False, has_maps: bool = False) -> Scan:
+        """Return a fresh scan of a host's processes. Raises SourceError."""
+        looking = self._watches[name].looking
+        return await looking.scan(self.fleet.host(name), is_whole=is_whole, has_maps=has_maps)
 
     def _apply(self, name: str, event: Event) -> None:
         now = self._clock.now()
@@ -288,10 +290,10 @@ class FleetMonitor:
             log.warning("[%s] %s: code %s, hung %s", name, event.call, event.code, event.hung_s)
         self._apply(name, event)
         if isinstance(event, Sample):
-            watch.inquiry.consider(self.fleet.host(name))
+            watch.looking.consider(self.fleet.host(name))
 
     async def _close(self, watch: Watch) -> None:
         sampler, watch.sampler = watch.sampler, None
-        await watch.inquiry.close()
+        await watch.looking.close()
         if sampler is not None:
             await sampler.close()

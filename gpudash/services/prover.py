@@ -32,10 +32,12 @@ from gpudash.core.proof import (
 )
 from gpudash.services.clock import Clock
 from gpudash.services.monitor import FleetMonitor
+from gpudash.sources.base import SourceError
 
 log = logging.getLogger(__name__)
 
 Scanner = Callable[[str], Awaitable[Scan | None]]
+"""Scans a host, as `FleetMonitor.scan` does: None or SourceError where there is none."""
 Listener = Callable[[str, Tell, Proof], None]
 """Is told the proof's key, what happened, and the proof after it."""
 
@@ -46,7 +48,7 @@ class Prover:
     def __init__(
         self, monitor: FleetMonitor, clock: Clock, scan: Scanner, listener: Listener | None = None
     ) -> None:
-        """Prove nothing yet; `scan` answers None where a host can't be scanned."""
+        """Prove nothing yet."""
         self._monitor = monitor
         self._clock = clock
         self._scan = scan
@@ -159,8 +161,8 @@ class Prover:
         scan: Scan | None = None
         try:
             scan = await self._scan(host)
-        except Exception:
-            log.exception("[%s] the scan failed", host)
+        except SourceError as error:
+            log.warning("[%s] no scan: %s", host, error)
         finally:
             waiting = self._scanning.pop(host)
         for key in sorted(waiting & self._proofs.keys()):

@@ -8,11 +8,13 @@ from __future__ import annotations
 import asyncio
 import contextlib
 
-from gpudash.core.events import Ack, Event, Fault, LinkDown
-from gpudash.core.families import listed_pids, pids_are_local
+from gpudash.core.events import Ack, Event, Fault, LinkDown, Scanned
 from gpudash.core.fleet import apply, new_fleet
+from gpudash.core.holders import scan_need
+from gpudash.core.listed import is_odd, listed_pids, pids_are_local
 from gpudash.core.model import Fleet, Problem
-from gpudash.sources.base import HostSource, SourceError
+from gpudash.services.lookout import scan_arguments
+from gpudash.sources.base import HostSource, SourceError, Stream
 
 PATIENCE_S = 90.0
 """Login, first answer of a slow driver, and a queue of other logins before."""
@@ -56,30 +58,47 @@ class _Reading:
                     return
             with contextlib.suppress(SourceError, TimeoutError):
                 async with asyncio.timeout(HAND_PATIENCE_S):
-                    await self._ask_who(source)
+                    await self._ask(source)
         finally:
             await stream.close()
 
     def _is_read(self, name: str) -> bool:
         return self.fleet.host(name).samples > 0
 
-    async def _ask_who(self, source: HostSource) -> None:
+    async def _ask(self, source: HostSource) -> None:
         """Ask the hand; an answer that fails takes nothing from a reading."""
-        host = self.fleet.host(source.name)
-        pids = listed_pids(host)
-        if not pids or not pids_are_local(host):
+        if not is_odd(self.fleet.host(source.name)):
             return
         hand = await source.open_hand()
         try:
-            hand.send(1, "process", {"pids": sorted(pids)})
-            is_answered = False
-            while not is_answered:
-                for event in await hand.read():
-                    if isinstance(event, Ack):
-                        self._apply(source.name, event)
-                        is_answered = event.is_last
+            await self._ask_who(source.name, hand)
+            await self._scan(source.name, hand)
         finally:
             await hand.close()
+
+    async def _ask_who(self, name: str, hand: Stream) -> None:
+        host = self.fleet.host(name)
+        pids = listed_pids(host)
+        if pids and pids_are_local(host):
+            hand.send(1, "process", {"pids": sorted(pids)})
+            await self._hear(name, hand)
+
+    async def _scan(self, name: str, hand: Stream) -> None:
+        """Scan where a listed pid is odd or memory unexplained; the second time with maps."""
+        for number in (2, 3):
+            host = self.fleet.host(name)
+            need = scan_need(host)
+            if need is not None:
+                hand.send(number, "scan", scan_arguments(host, has_maps=need.has_maps))
+                await self._hear(name, hand)
+
+    async def _hear(self, name: str, hand: Stream) -> None:
+        is_answered = False
+        while not is_answered:
+            for event in await hand.read():
+                if isinstance(event, Ack | Scanned):
+                    self._apply(name, event)
+                    is_answered = isinstance(event, Ack) and event.is_last
 
 
 def _is_final(fault: Fault) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from dataclasses import dataclass, field
 
-from gpudash.services.inquiry import Inquiry
+from gpudash.services.looking import Looking
 from gpudash.services.trace import Pacer
 from gpudash.sources.base import HostSource, Stream
 
@@ -15,7 +15,7 @@ class Watch:
     """One host that is watched."""
 
     source: HostSource
-    inquiry: Inquiry
+    looking: Looking
     task: asyncio.Task[None] | None = None
     sampler: Stream | None = None
     wake: asyncio.Event = field(default_factory=asyncio.Event)
@@ -27,6 +27,18 @@ class Watch:
     """Between two ticks, where this host has a pace of its own."""
     last_id: int = 0
     """Of the commands to samplers of this host."""
+
+    def release(self, paused_s: float) -> None:
+        """End the sampler of a pause that still lasts."""
+        if self.paused_s == paused_s:
+            self.wake.set()
+
+    def resume(self) -> None:
+        """Go on after a pause."""
+        if self.paused_s is not None:
+            self.paused_s = None
+            if self.sampler is None or self.missed_hello:
+                self.wake.set()
 
     def pace(self, usual_s: float) -> None:
         """Tell a sampler that runs how often to tick."""

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from gpudash.core.events import Event, ProbeEvent, Sample
+    from gpudash.core.holders import ScanNeed
     from gpudash.core.model import Problem
     from gpudash.core.wire import LineDecoder
 
@@ -120,11 +121,11 @@ def _too_slow(patience_s: float) -> Event:
 def begin() -> Probe:
     """Start the sampler for one reading. Raises OSError, FileNotFoundError.
 
-    The hand's text goes along: after its one tick the sampler can answer who is listed, and a
+    The text that answers who is listed goes along: after its one tick the sampler runs it, and a
     second start of Python is spared.
     """
     options = f'"once":true,"hung":{HUNG_S}'
-    return Probe(shipping.sampler_payload(shipping.HAND_MODULES[-1:]), options)
+    return Probe(shipping.sampler_payload(shipping.WHO_MODULES), options)
 
 
 def finish(probe: Probe, patience_s: float = PATIENCE_S) -> list[Event]:
@@ -157,6 +158,19 @@ def is_anybody_listed(sample: Sample) -> bool:
         for listed in (reading.processes, *(slice_.processes for slice_ in reading.mig))
     ]
     return any(lists)
+
+
+def scan_processes(need: ScanNeed, patience_s: float = 5.0) -> list[Event]:
+    """Have the hand scan; the events of one answer."""
+    from gpudash.core.events import Ack
+    from gpudash.core.wire import encode_command
+
+    probe = Probe(shipping.hand_payload(), "")
+    probe.send(encode_command(1, "scan", pids=list(need.pids), maps=need.has_maps))
+    try:
+        return probe.events_until(lambda event: isinstance(event, Ack), patience_s)
+    finally:
+        probe.end()
 
 
 def ask_processes(pids: frozenset[int], patience_s: float = 5.0) -> list[Event]:

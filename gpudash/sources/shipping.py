@@ -14,8 +14,33 @@ from importlib.machinery import PathFinder
 
 from gpudash.config.folders import cache_folder, is_ours
 
-SAMPLER_MODULES = ("gpudash.probe.line", "gpudash.probe.nvml", "gpudash.probe.sampler")
-HAND_MODULES = ("gpudash.probe.line", "gpudash.probe.hand")
+SAMPLER_MODULES = (
+    "gpudash.probe.line",
+    "gpudash.probe.backlog",
+    "gpudash.probe.nvml",
+    "gpudash.probe.sampler",
+)
+WHO_MODULES = ("gpudash.probe.processes",)
+"""What answers who a pid is; a one-shot sampler gets it along, unread."""
+HAND_MODULES = (
+    "gpudash.probe.line",
+    "gpudash.probe.processes",
+    "gpudash.probe.devices",
+    "gpudash.probe.handles",
+    "gpudash.probe.details",
+    "gpudash.probe.connections",
+    "gpudash.probe.scan",
+    "gpudash.probe.hand",
+)
+ORDER_MODULES = (
+    "gpudash.probe.target",
+    "gpudash.probe.kin",
+    "gpudash.probe.stuck",
+    "gpudash.probe.orders",
+    "gpudash.probe.carrier",
+    "gpudash.probe.relay",
+)
+"""What carries orders; it goes along with the hand, unread until the first one."""
 
 COMMAND = (
     "import sys,zlib;sys.version_info<(3,6)and sys.exit(96);"
@@ -116,7 +141,9 @@ _BOOTSTRAP = "gpudash.probe.bootstrap"
 
 def hand_payload() -> bytes:
     """Return the hand's document without options, as JSON."""
-    return _document([(name, source_of(name)) for name in HAND_MODULES], HAND_MODULES[-1])
+    modules = [(name, source_of(name)) for name in HAND_MODULES]
+    spare = [(name, source_of(name)) for name in ORDER_MODULES]
+    return _document(modules, HAND_MODULES[-1], spare)
 
 
 def _document(
@@ -136,11 +163,22 @@ def _document(
 def with_options(document: bytes, options: bytes) -> bytes:
     """Return what goes down stdin: the length in 8 digits, then the compressed document.
 
-    `options` is a JSON object; it joins the document as its last member.
+    `options` is a JSON object; it joins the document as its last member, with the stand-in
+    devices that this side's environment names. Raises UsageError for a map that is none.
     """
+    if devices := os.environ.get("GPUDASH_DEVICE_MAP"):
+        options = _with_standins(options, devices)
     whole = document[:-1] + b',"options":' + options + b"}"
     packed = zlib.compress((_START % whole.decode()).encode(), 6)
     return b"%08d" % len(packed) + packed
+
+
+def _with_standins(options: bytes, devices: str) -> bytes:
+    import json
+
+    from gpudash.core.standins import standin_options
+
+    return json.dumps({**json.loads(options), **standin_options(devices)}).encode()
 
 
 def _sealed(document: bytes) -> bytes:
@@ -200,74 +238,9 @@ def write_private(path: str, data: bytes) -> None:
 
 def cut_or_whole(binding: str) -> str:
     """Return the cut binding, or the whole text where it can't be cut."""
+    from gpudash.sources.cutting import cut_binding
+
     try:
         return cut_binding(binding, BINDING_FUNCTIONS)
     except (SyntaxError, ValueError, KeyError, RecursionError):
         return binding
-
-
-def cut_binding(source: str, names: tuple[str, ...]) -> str:
-    """Return the module-level statements that define `names` and all that these use.
-
-    Imports of modules stay where they are used; conditional top-level code does not travel.
-    Raises SyntaxError for a text that is no Python, KeyError for a name that it does not define.
-    """
-    import ast
-
-    tree = ast.parse(source)
-    defined: dict[str, list[ast.stmt]] = {}
-    for statement in tree.body:
-        for name in _defines(statement):
-            defined.setdefault(name, []).append(statement)
-    wanted = list(names)
-    for name in names:
-        if name not in defined:
-            raise KeyError(name)
-    seen: set[str] = set()
-    kept: set[ast.stmt] = set()
-    while wanted:
-        name = wanted.pop()
-        if name in seen:
-            continue
-        seen.add(name)
-        for statement in defined.get(name, ()):
-            kept.add(statement)
-            wanted.extend(_uses(statement))
-    lines = ["from ctypes import *"]
-    lines += [_text(statement) for statement in tree.body if statement in kept]
-    return "\n".join(lines) + "\n"
-
-
-def _defines(statement: object) -> list[str]:
-    import ast
-
-    match statement:
-        case ast.FunctionDef() | ast.ClassDef():
-            return [statement.name]
-        case ast.Assign():
-            names = [node for target in statement.targets for node in ast.walk(target)]
-            return [node.id for node in names if isinstance(node, ast.Name)]
-        case ast.Import():
-            return [(alias.asname or alias.name).split(".")[0] for alias in statement.names]
-        case ast.ImportFrom() if statement.module != "ctypes":
-            return [alias.asname or alias.name for alias in statement.names]
-        case _:
-            return []
-
-
-def _uses(statement: object) -> set[str]:
-    import ast
-
-    assert isinstance(statement, ast.stmt)
-    return {node.id for node in ast.walk(statement) if isinstance(node, ast.Name)}
-
-
-def _text(statement: object) -> str:
-    """Return a statement as compact text: comments and docstrings don't travel."""
-    import ast
-
-    assert isinstance(statement, ast.stmt)
-    for node in ast.walk(statement):
-        if isinstance(node, ast.FunctionDef | ast.ClassDef) and ast.get_docstring(node) is not None:
-            node.body = node.body[1:] or [ast.Pass()]
-    return ast.unparse(statement)

@@ -3,11 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
-import functools
 import gc
-import signal
-import sys
 from collections.abc import Callable, Sequence
 from typing import ClassVar
 
@@ -17,20 +13,20 @@ from textual.binding import Binding, BindingType
 from textual.driver import Driver
 from textual.screen import Screen
 
-from gpudash.core.model import Host
 from gpudash.services.clock import Clock
 from gpudash.services.door import Door
 from gpudash.services.monitor import FleetMonitor
 from gpudash.ui.actions import action_of
-from gpudash.ui.leaving import LastResort
+from gpudash.ui.leaving import LastResort, heed_signals
 from gpudash.ui.paint.ansi import Depth
 from gpudash.ui.paint.frame import is_nothing_to_watch
 from gpudash.ui.paint.view import Density
+from gpudash.ui.persons import Persons
+from gpudash.ui.proofs import ScreenProof
 from gpudash.ui.scene import Scene
 from gpudash.ui.screens.dashboard import DashboardScreen
 from gpudash.ui.screens.errors import ErrorsScreen
 from gpudash.ui.screens.help import HelpScreen
-from gpudash.ui.screens.person import ONCE, SAVE, HostKeyScreen, QuestionScreen
 from gpudash.ui.strips import Ink
 from gpudash.ui.theme import Theme
 from gpudash.ui.theming import textual_theme
@@ -52,7 +48,6 @@ class GpudashApp(App[None]):
     BINDINGS: ClassVar[list[BindingType]] = [
         # On every screen and before any widget: nothing may keep the user here.
         Binding("ctrl+c", "quit", "quit", show=False, priority=True),
-        Binding("escape", "leave_demo", "back", show=False),
     ]
 
     def __init__(
@@ -74,10 +69,11 @@ class GpudashApp(App[None]):
         self._monitor = monitor
         self._clock = clock
         self._scene = scene
+        self._proof = self._proving(monitor)
         self._themes = tuple(themes)
         self._make_demo = demo
         self._before_demo: FleetMonitor | None = None
-        self._door = door
+        self._persons = Persons(self, door)
         self._last_resort = last_resort
         self._seen = -1
         self._painted_s = float("-inf")
@@ -97,8 +93,7 @@ class GpudashApp(App[None]):
         """Paint first, connect after."""
         self._heed_signals()
         self._wait()
-        if self._door is not None:
-            self._door.be_asked(self._ask)
+        self._persons.attend()
         self.call_after_refresh(self._begin)
 
     def _begin(self) -> None:
@@ -107,25 +102,12 @@ class GpudashApp(App[None]):
         gc.freeze()
         gc.set_threshold(20_000, 20, 50)
         self._monitor.start()
+        self._proof.start()
 
     def _heed_signals(self) -> None:
         """Leave in order when asked to from outside: the terminal is restored, probes end."""
-        if self.is_headless or sys.platform == "win32":
-            return
-        loop = asyncio.get_running_loop()
-
-        def leave(number: int) -> None:
-            # The loop may wait for a terminal that reads no more: then this is never called.
-            with contextlib.suppress(RuntimeError):
-                loop.call_soon_threadsafe(self._leave_by, number)
-            if self._last_resort is not None:
-                self._last_resort.arm(128 + number)
-
-        # Not the loop's own handlers: those wait for the loop.
-        for number in (signal.SIGTERM, signal.SIGHUP):
-            signal.signal(number, lambda number, _frame: leave(number))
-        if self._last_resort is not None:
-            self._last_resort.watch_terminal(leave)
+        if not self.is_headless:
+            heed_signals(asyncio.get_running_loop(), self._leave_by, self._last_resort)
 
     def _leave_by(self, number: int) -> None:
         self.exit(return_code=128 + number)
@@ -134,6 +116,7 @@ class GpudashApp(App[None]):
         """Leave no probe behind."""
         if self._waiting is not None:
             self._waiting.cancel()
+        await self._proof.close()
         await self._monitor.stop()
 
     def on_resize(self, _event: events.Resize) -> None:
@@ -155,7 +138,8 @@ class GpudashApp(App[None]):
         """Show what is known now, under a dialog too: what is old must look old."""
         self._seen = self._monitor.version
         self._painted_s = self._clock.now()
-        self._dashboard.show(self._scene.view(self._monitor), self.size, self._scene.ledger)
+        view = self._scene.view(self._monitor, self._proof.view())
+        self._dashboard.show(view, self.size, self._scene.ledger)
         self._scene.stands(self._dashboard.word)
 
     # -- actions -----------------------------------------------------------------------------
@@ -175,6 +159,17 @@ class GpudashApp(App[None]):
         self.repaint()
         self._dashboard.keep_in_sight(self._scene.focus, self._scene.cursor)
 
+    def action_mark(self) -> None:
+        """Mark the GPU under the cursor, a whole host where each is one row."""
+        by_host = self._dashboard.shown_density is Density.CELL
+        self._scene.toggle_mark(self._monitor.fleet, by_host=by_host)
+        self.repaint()
+
+    def action_mark_all(self) -> None:
+        """Mark everything, or nothing."""
+        self._scene.toggle_all(self._monitor.fleet)
+        self.repaint()
+
     def action_density(self) -> None:
         """Show the next density; on the first screen `d` opens the demo."""
         if is_nothing_to_watch(self._monitor.fleet):
@@ -192,10 +187,13 @@ class GpudashApp(App[None]):
         self.notify("esc goes back", timeout=4, markup=False)
 
     async def _watch(self, monitor: FleetMonitor) -> None:
+        await self._proof.close()
         await self._monitor.stop()
         self._monitor = monitor
+        self._proof = self._proving(monitor)
         self._scene.stand = None
         monitor.start()
+        self._proof.start()
         self.repaint()
 
     def action_leave_demo(self) -> None:
@@ -203,6 +201,25 @@ class GpudashApp(App[None]):
         before, self._before_demo = self._before_demo, None
         if before is not None:
             self.run_worker(self._watch(before), exclusive=True)
+
+    def _proving(self, monitor: FleetMonitor) -> ScreenProof:
+        return ScreenProof(monitor, self._clock, self.bell)
+
+    def action_verify(self) -> None:
+        """Prove what is marked, or everything, from now on; the marks end with it."""
+        if is_nothing_to_watch(self._monitor.fleet):
+            return
+        self._proof.verify(self._scene.marks)
+        self._scene.marks = frozenset()
+        self.repaint()
+
+    def action_stop_proof(self) -> None:
+        """Stop a hold that runs; on the first screen's demo, go back."""
+        if self._proof.is_holding:
+            self._proof.stop()
+            self.repaint()
+        else:
+            self.action_leave_demo()
 
     def action_next_theme(self) -> None:
         """Show the next theme."""
@@ -226,41 +243,9 @@ class GpudashApp(App[None]):
 
     def action_reconnect(self) -> None:
         """Try the host under the cursor again now; one that needs a person asks in a dialog."""
-        name = self._scene.focus
-        if name is None:
-            return
-        host = self._monitor.fleet.host(name)
-        if self._door is None or not self._door.needs_person(host):
-            self._monitor.reconnect(name)
-        elif (offered := self._door.offered(host)) is not None:
-            self.push_screen(HostKeyScreen(name, offered), functools.partial(self._decided, host))
-        else:
-            self._door.invite(host)
-            self._monitor.reconnect(name)
-
-    def _decided(self, host: Host, decision: str | None) -> None:
-        """Go on with a host whose key was shown."""
-        if self._door is not None and decision in (SAVE, ONCE):
-            self._door.accept(host, save=decision == SAVE)
-            self._door.invite(host)
-            self._monitor.reconnect(host.name)
-
-    async def _ask(self, place: str, prompt: str, is_seen: bool) -> str | None:
-        """Show a login's question; it comes from a task of the monitor."""
-        answer: asyncio.Future[str | None] = asyncio.get_running_loop().create_future()
-
-        def give(value: str | None) -> None:
-            if not answer.done():
-                answer.set_result(value)
-
-        screen = QuestionScreen(place, prompt, is_seen=is_seen)
-        self.call_later(self.push_screen, screen, give)
-        try:
-            return await answer
-        finally:
-            # A login that timed out, or a host that was left: its question goes too.
-            if not answer.done() or answer.cancelled():
-                self.call_later(screen.withdraw)
+        if self._scene.focus is not None:
+            host = self._monitor.fleet.host(self._scene.focus)
+            self._persons.reconnect(host, self._monitor.reconnect)
 
     def action_errors(self) -> None:
         """Show everything that went wrong."""

@@ -15,6 +15,10 @@ import sys
 import time
 from collections.abc import Callable
 from contextlib import suppress
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import asyncio  # not needed by the first frame
 
 PATIENCE_S = 3.0
 """So long the loop may take to leave in order."""
@@ -52,6 +56,29 @@ class LastResort:
         if sys.platform == "linux":
             with suppress(OSError, ValueError):
                 _thread.start_new_thread(_await_hangup, (sys.stdin.fileno(), leave))
+
+
+def heed_signals(
+    loop: asyncio.AbstractEventLoop,
+    leave_by: Callable[[int], None],
+    last_resort: LastResort | None,
+) -> None:
+    """Have `leave_by` called in the loop with the signal that asks this process to end."""
+    if sys.platform == "win32":
+        return
+
+    def leave(number: int) -> None:
+        # The loop may wait for a terminal that reads no more: then this is never called.
+        with suppress(RuntimeError):
+            loop.call_soon_threadsafe(leave_by, number)
+        if last_resort is not None:
+            last_resort.arm(128 + number)
+
+    # Not the loop's own handlers: those wait for the loop.
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, lambda number, _frame: leave(number))
+    if last_resort is not None:
+        last_resort.watch_terminal(leave)
 
 
 def _await_hangup(fd: int, leave: Callable[[int], None]) -> None:

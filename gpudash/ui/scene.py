@@ -12,9 +12,15 @@ from gpudash.services.past import utilisation_of
 from gpudash.ui.actions import footer_keys
 from gpudash.ui.paint.frame import FrameView
 from gpudash.ui.paint.glyphs import UNICODE, Glyphs
+from gpudash.ui.paint.proving import ProofView
 from gpudash.ui.paint.story import Stand, stand_after
 from gpudash.ui.paint.tally import Ledger
 from gpudash.ui.paint.view import Density
+
+
+def every_gpu(fleet: Fleet) -> frozenset[tuple[str, str]]:
+    """Return host and key of every GPU that is known."""
+    return frozenset((host.name, gpu.info.key) for host in fleet.hosts for gpu in host.gpus)
 
 
 @dataclass(slots=True)
@@ -29,10 +35,12 @@ class Scene:
     """Name of the host with the cursor."""
     cursor: int = 0
     stand: Stand | None = None
+    marks: frozenset[tuple[str, str]] = frozenset()
+    """Host and GPU key of what is marked: what the next action is about."""
     ledger: Ledger = field(default_factory=Ledger)
     """Kept from paint to paint: only hosts that changed are counted again."""
 
-    def view(self, monitor: FleetMonitor) -> FrameView:
+    def view(self, monitor: FleetMonitor, proof: ProofView | None = None) -> FrameView:
         """Return all that a screen shows now."""
         fleet = monitor.fleet
         self.keep_cursor(fleet)
@@ -50,6 +58,8 @@ class Scene:
             focus=self.focus,
             cursor=self.cursor,
             stand=self.stand,
+            marks=self.marks,
+            proof=proof,
             keys=footer_keys(is_paused=is_paused),
         )
 
@@ -90,6 +100,20 @@ class Scene:
         if names:
             at = names.index(self.focus) if self.focus in names else 0
             self.focus, self.cursor = names[(at + step) % len(names)], 0
+
+    def toggle_mark(self, fleet: Fleet, *, by_host: bool) -> None:
+        """Mark the GPU under the cursor or take its mark away; by host: all its GPUs."""
+        if self.focus is None:
+            return
+        host = fleet.host(self.focus)
+        gpus = host.gpus if by_host else host.gpus[self.cursor : self.cursor + 1]
+        here = frozenset((host.name, gpu.info.key) for gpu in gpus)
+        self.marks = self.marks - here if here <= self.marks else self.marks | here
+
+    def toggle_all(self, fleet: Fleet) -> None:
+        """Mark every GPU, or take all marks away."""
+        every = every_gpu(fleet)
+        self.marks = frozenset() if every <= self.marks else every
 
     def next_density(self, shown: Density) -> None:
         """Go on from what is shown: card, line, cell, and back to what fits by itself."""

@@ -24,6 +24,8 @@ PROCESS: dict[str, Any] = {
     "root_pid": MAYBE_NUMBER,
     "is_gone": FLAG,
     "state": MAYBE_TEXT,
+    "is_hidden": FLAG,
+    "kept_by": [NUMBER],
 }
 MIG: dict[str, Any] = {
     "gpu_instance": NUMBER,
@@ -79,6 +81,40 @@ GPU: dict[str, Any] = {
     "note": MAYBE_TEXT,
     **READING,
 }
+REACH: dict[str, Any] = {"word": {"full", "partial"}, "why": [TEXT]}
+HOLDER: dict[str, Any] = {
+    "basis": {
+        "listed",
+        "inherited",
+        "dead",
+        "hidden",
+        "host pid",
+        "unasked",
+        "handles",
+        "unexplained",
+    },
+    "pid": MAYBE_NUMBER,
+    "name": MAYBE_TEXT,
+    "detail": MAYBE_TEXT,
+    "user": MAYBE_TEXT,
+    "uid": MAYBE_NUMBER,
+    "owner": {"mine", "foreign", "unknown"},
+    "root_pid": MAYBE_NUMBER,
+    "state": MAYBE_TEXT,
+    "gpus": [{"index": NUMBER, "uuid": MAYBE_TEXT, "used_bytes": MAYBE_NUMBER}],
+    "kept_by": [
+        {
+            "pid": NUMBER,
+            "name": TEXT,
+            "detail": MAYBE_TEXT,
+            "user": TEXT,
+            "uid": NUMBER,
+        }
+    ],
+    "handles": NUMBER,
+    "evidence": [TEXT],
+    "words": TEXT,
+}
 HOST: dict[str, Any] = {
     "host": TEXT,
     "simulated": FLAG,
@@ -97,12 +133,13 @@ HOST: dict[str, Any] = {
         {"title": TEXT, "sentence": TEXT, "advice": MAYBE_TEXT, "nvml_code": MAYBE_NUMBER},
     ),
     "gpus": [GPU],
+    "reach": REACH,
+    "holders": [HOLDER],
 }
 BASES = {"zero", "baseline", "free"}
 EVIDENCE: dict[str, Any] = {
     "basis": BASES,
-    "reach": {"full", "partial"},
-    "why": [TEXT],
+    "reach": REACH,
     "held_s": (float,),
     "samples": NUMBER,
     "longest_gap_s": (float, int),
@@ -150,8 +187,7 @@ PROOF: dict[str, Any] = {
     "state": {"NONE", "HOLDING", "PROVEN", "BROKEN"},
     "hold_s": (float,),
     "basis": BASES | {None},
-    "reach": {"full", "partial"},
-    "why": [TEXT],
+    "reach": REACH,
     "simulated": FLAG,
     "hosts": [
         {
@@ -183,11 +219,10 @@ CHECK: dict[str, Any] = {
     "expect": TEXT,
     "scope": MAYBE_TEXT,
     "exit_code": CODES,
-    "reach": {"full", "partial", None},
-    "why": [TEXT],
+    "hosts": [HOST],
+    "reach": REACH,
     "proof": (None, PROOF),
     "record": MAYBE_TEXT,
-    "hosts": [HOST],
 }
 CHECK_LINE: dict[str, Any] = {"schema": {"gpudash.check/1"}, **HOST}
 SAMPLE: dict[str, Any] = {

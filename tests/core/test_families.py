@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from gpudash.core.families import (
-    _BOUNDARIES,
+    BOUNDARIES,
     Holder,
     holders,
     owner_of,
@@ -51,7 +51,7 @@ def test_roots(ancestors: tuple[Ancestor, ...], root: int) -> None:
 
 
 def test_boundaries_fit_into_comm() -> None:
-    assert all(len(name) <= 15 for name in _BOUNDARIES)
+    assert all(len(name) <= 15 for name in BOUNDARIES)
 
 
 def held() -> tuple[Holder, ...]:

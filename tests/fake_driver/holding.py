@@ -37,12 +37,22 @@ class Holder:
         ignore_term: bool = False,
         inherit: bool = False,
         new_session: bool = False,
+        devices: tuple[str, ...] = (),
+        maps: tuple[str, ...] = (),
+        retitle: str | None = None,
+        zombie_leader: bool = False,
+        uid: int | None = None,
     ) -> None:
         options = [f"--gpu={gpu}" for gpu in gpus]
         options += [f"--bytes={used}", f"--kind={kind}", f"--folder={driver.folder}"]
         options += [f"--title={title}"] if title else []
         options += ["--ignore-term"] if ignore_term else []
         options += ["--inherit"] if inherit else []
+        options += [f"--device={path}" for path in devices]
+        options += [f"--map={path}" for path in maps]
+        options += [f"--retitle={retitle}"] if retitle else []
+        options += ["--zombie-leader"] if zombie_leader else []
+        options += [f"--uid={uid}"] if uid is not None else []
         if inherit:
             _adopt_orphans_for(self)
         self.process = subprocess.Popen(

@@ -15,7 +15,7 @@ from typing import Any
 
 from gpudash.core.events import Event
 from gpudash.core.wire import LineDecoder, encode_command
-from gpudash.sources import shipping
+from gpudash.sources import cutting, shipping
 from gpudash.sources.oneshot import new_token
 from gpudash.sources.process import Child
 from tests.fake_driver import FakeDriver
@@ -43,7 +43,7 @@ def whole_sampler() -> bytes:
 
 
 def cut_sampler() -> bytes:
-    return sampler_with(shipping.cut_binding(whole_binding(), shipping.BINDING_FUNCTIONS))
+    return sampler_with(cutting.cut_binding(whole_binding(), shipping.BINDING_FUNCTIONS))
 
 
 class Program:
@@ -55,10 +55,11 @@ class Program:
         env: dict[str, str],
         *,
         python: str = sys.executable,
+        through: tuple[str, ...] = (),
         **options: object,
     ) -> None:
         self.token = new_token()
-        self.child = Child([python, "-ISBc", shipping.COMMAND], env)
+        self.child = Child([*through, python, "-ISBc", shipping.COMMAND], env)
         told = json.dumps({"token": self.token, **options}).encode()
         self.child.write(shipping.with_options(document, told))
         self._decoder = LineDecoder(self.token)

@@ -11,7 +11,7 @@ import pytest
 
 from gpudash.core import nvml
 from gpudash.core.wire import HAND_COMMANDS, READING_FIELDS, SAMPLER_COMMANDS
-from gpudash.sources import shipping
+from gpudash.sources import cutting, shipping
 from tests.fake_driver import MIB, FakeDriver, Instance, Process
 from tests.fake_driver.state import State, idle_h200
 from tests.probe.running import cut_sampler, said, whole_binding, whole_sampler
@@ -75,7 +75,7 @@ def test_the_table_is_what_the_probe_uses() -> None:
 
 
 def test_the_cut_has_the_error_class_and_is_small() -> None:
-    text = shipping.cut_binding(whole_binding(), shipping.BINDING_FUNCTIONS)
+    text = cutting.cut_binding(whole_binding(), shipping.BINDING_FUNCTIONS)
     assert "class NVMLError" in text
     assert len(text) < len(whole_binding()) / 8
     compile(text, "pynvml", "exec")

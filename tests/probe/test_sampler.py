@@ -13,7 +13,7 @@ import pytest
 from gpudash.core.events import Garbled, Hello, Sample
 from gpudash.core.readings import read_gpu
 from gpudash.core.wire import READING_FIELDS
-from gpudash.sources import shipping
+from gpudash.sources import cutting, shipping
 from tests.fake_driver import FOREVER, MIB, FakeDriver, Instance, Process
 from tests.fake_driver.state import H200_RESERVED, H200_TOTAL
 from tests.probe.running import (
@@ -522,7 +522,7 @@ def test_it_ends_with_its_reader(fake_driver: FakeDriver, document: bytes) -> No
 
 def test_stray_prints_do_not_meet_the_wire(fake_driver: FakeDriver) -> None:
     """A library that prints, from C or Python, writes to stderr."""
-    noisy = shipping.cut_binding(whole_binding(), shipping.BINDING_FUNCTIONS) + (
+    noisy = cutting.cut_binding(whole_binding(), shipping.BINDING_FUNCTIONS) + (
         "\n_quiet = nvmlInit\n"
         "def nvmlInit():\n"
         "    import os\n"

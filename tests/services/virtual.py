@@ -7,9 +7,11 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Coroutine, Iterable, Mapping
+from dataclasses import replace
 from typing import Any, TypeVar
 
-from gpudash.core.events import Ack, Event
+from gpudash.core.events import Ack, Event, Scanned
+from gpudash.core.holding import Scan
 from gpudash.core.model import Problem
 from gpudash.services.monitor import FleetMonitor
 from gpudash.sources.base import SourceError
@@ -91,28 +93,41 @@ class ScriptedStream:
 
 
 class ScriptedHand(ScriptedStream):
-    """Knows every pid but those that it was told to be silent about, or that ended."""
+    """Knows every pid but those that it was told to be silent about, or that ended.
 
-    def __init__(
-        self, silent: frozenset[int], ended: set[int], questions: list[tuple[float, list[int]]]
-    ) -> None:
+    A scan is what the source says it is, or refused.
+    """
+
+    def __init__(self, source: ScriptedSource) -> None:
         super().__init__(())
-        self._ended = ended
-        self._silent = silent
-        self._questions = questions
+        self._source = source
         self._answers: asyncio.Queue[Event | SourceError] = asyncio.Queue()
 
     def send(self, command_id: int, do: str, arguments: Mapping[str, object]) -> None:
+        if do == "scan":
+            self._scan(command_id, arguments)
+            return
         pids = arguments["pids"]
         assert do == "process"
         assert isinstance(pids, list)
-        ended = frozenset(pids) & self._ended
+        ended = frozenset(pids) & self._source.ended
         if "known" in arguments:
             self._answers.put_nowait(Ack(id=command_id, is_ok=True, gone=ended))
             return
-        self._questions.append((asyncio.get_running_loop().time(), pids))
-        known = tuple(info(pid) for pid in pids if pid not in self._silent | ended)
+        self._source.questions.append((asyncio.get_running_loop().time(), pids))
+        known = tuple(info(pid) for pid in pids if pid not in self._source.silent | ended)
         self._answers.put_nowait(Ack(id=command_id, is_ok=True, processes=known, gone=ended))
+
+    def _scan(self, command_id: int, arguments: Mapping[str, object]) -> None:
+        now_s = asyncio.get_running_loop().time()
+        self._source.scans.append((now_s, arguments["maps"] is True))
+        scan = self._source.scan
+        if scan is None:
+            self._answers.put_nowait(Ack(id=command_id, is_ok=False, error="no"))
+            return
+        scan = replace(scan, has_maps=arguments["maps"] is True)
+        self._answers.put_nowait(Scanned(id=command_id, scan=scan))
+        self._answers.put_nowait(Ack(id=command_id, is_ok=True))
 
     def die(self) -> None:
         self._answers.put_nowait(down())
@@ -132,6 +147,9 @@ class ScriptedSource:
         self.is_simulated = False
         self.silent: frozenset[int] = frozenset()
         self.ended: set[int] = set()
+        self.scan: Scan | None = None
+        self.scans: list[tuple[float, bool]] = []
+        """When each was asked for, and whether with maps."""
         self._scripts = list(scripts)
         self.opened_s: list[float] = []
         self.streams: list[ScriptedStream] = []
@@ -147,7 +165,7 @@ class ScriptedSource:
         return self.streams[-1]
 
     async def open_hand(self) -> ScriptedHand:
-        self.hands.append(ScriptedHand(self.silent, self.ended, self.questions))
+        self.hands.append(ScriptedHand(self))
         return self.hands[-1]
 
     @property

@@ -9,7 +9,8 @@ from contextlib import asynccontextmanager
 import pytest
 
 from gpudash.core.errors import ExitCode
-from gpudash.core.events import Ack, Bye, Fault, Hello, Sample
+from gpudash.core.events import Ack, Bye, Fault, Hello, Sample, Scanned
+from gpudash.core.holding import Existence
 from gpudash.sources.base import HostSource, SourceError, Stream
 from gpudash.sources.demo import demo_sources, parse_scenario
 
@@ -88,7 +89,7 @@ async def test_commands_are_answered_and_obeyed() -> None:
 
 @pytest.mark.parametrize(
     ("do", "arguments"),
-    [("sing", {}), ("process", {}), ("rate", {}), ("rate", {"interval": 0}),
+    [("sing", {}), ("process", {}), ("scan", {"pids": 1}), ("rate", {}), ("rate", {"interval": 0}),
      ("rate", {"interval": True}), ("rate", {"interval": "1"})],
 )  # fmt: skip
 async def test_a_wrong_command_is_an_error_ack(do: str, arguments: dict[str, object]) -> None:
@@ -132,6 +133,25 @@ async def test_the_hand_answers_and_refuses_what_it_does_not_know() -> None:
         assert [ack.is_ok for ack in refused if isinstance(ack, Ack)] == [False, False]
         assert last == Ack(id=4, is_ok=True)
         assert isinstance(bye, Bye)
+
+
+async def test_the_hand_scans_what_it_is_asked_about() -> None:
+    (source,), _ = sources_of("busy")
+    async with opened(await source.open_hand()) as stream:
+        await stream.read()
+        stream.send(1, "process", {"pids": [48213]})
+        stream.send(2, "scan", {"pids": [48213, 99]})
+        told, scanned, ack = await stream.read()
+        assert isinstance(told, Ack)
+        assert isinstance(scanned, Scanned)
+        assert isinstance(ack, Ack)
+        assert scanned.scan.is_simulated
+        assert scanned.scan.listed == ((99, Existence.DEAD),)
+        process = scanned.scan.process(48213)
+        assert process is not None
+        assert process.identity.start_ticks == told.processes[0].start_ticks
+        assert process.parent == told.processes[0].ancestors[0].pid
+        assert any(handle.gpu for handle in process.handles)
 
 
 async def test_close_ends_a_waiting_read_at_once() -> None:

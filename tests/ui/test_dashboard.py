@@ -311,7 +311,7 @@ async def test_the_first_screen_opens_the_demo() -> None:
 async def test_keys_without_a_meaning_and_pasted_text_do_nothing() -> None:
     async with showing(fleets.busy()) as shown:
         before = shown.text()
-        await shown.press("enter", "space", "x", "c", "f1", "ctrl+p", "ctrl+a", "delete")
+        await shown.press("enter", "x", "c", "f1", "ctrl+p", "ctrl+a", "delete")
         shown.app.post_message(events.Paste("qpdt?e\nq"))
         await shown.pilot.pause()
         assert shown.text() == before
@@ -405,3 +405,37 @@ async def test_what_is_real_is_not_marked() -> None:
     async with showing(real) as shown:
         await shown.press("e")
         assert "SIMULATED" not in shown.text()
+
+
+async def test_marks_stay_with_what_they_mark() -> None:
+    async with showing(fleets.three_hosts(), 120, 60) as shown:
+        shown.scene.density = Density.LINE
+        await shown.press("down", "space")
+        (marked,) = [row for row in shown.rows() if "•" in row]
+        assert marked.startswith("│▌• 1 ")
+        await shown.press("down")
+        (marked,) = [row for row in shown.rows() if "•" in row]
+        assert marked.startswith("│ • 1 ")
+        await shown.press("up", "space")
+        assert not shown.scene.marks
+
+
+async def test_a_marks_everything_and_then_nothing() -> None:
+    async with showing(fleets.three_hosts(), 120, 60) as shown:
+        every = sum(len(host.gpus) for host in shown.monitor.fleet.hosts)
+        await shown.press("a")
+        assert len(shown.scene.marks) == every
+        await shown.press("space", "a")
+        assert len(shown.scene.marks) == every
+        await shown.press("a")
+        assert not shown.scene.marks
+
+
+async def test_in_cells_a_mark_is_on_the_host() -> None:
+    async with showing(fleets.many(12), 80, 24) as shown:
+        await shown.press("down", "space")
+        assert {host for host, _ in shown.scene.marks} == {"node01"}
+        assert len(shown.scene.marks) == 8
+        (row,) = [row for row in shown.rows() if "•" in row]
+        assert row.startswith("│▌•")
+        assert "node01" in row

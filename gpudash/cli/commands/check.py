@@ -92,6 +92,25 @@ def _read(probe: oneshot.Probe, plan: argparse.Namespace) -> Fleet:
         events = smi_events()
         if events is not None:
             fleet = _named(_reduced(name, events))
+    return _scanned(fleet)
+
+
+def _scanned(fleet: Fleet) -> Fleet:
+    """Scan where a listed pid is odd or memory unexplained; the second time with maps."""
+    from gpudash.core.listed import is_odd
+
+    host = fleet.hosts[0]
+    if not is_odd(host):
+        return fleet
+    from gpudash.core.events import Scanned
+    from gpudash.core.fleet import apply
+    from gpudash.core.holders import scan_need
+
+    for _ in range(2):
+        need = scan_need(fleet.hosts[0])
+        for event in oneshot.scan_processes(need) if need else ():
+            if isinstance(event, Scanned):
+                fleet = apply(fleet, host.name, event, 0.0)
     return fleet
 
 

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 from gpudash.cli import arguments, diagnostics, output
 from gpudash.cli.commands import documents
+from gpudash.cli.commands.holders import joint_reach, reach_document
 from gpudash.cli.commands.verdict_table import verdict_table
 from gpudash.cli.ways import ways_of
 from gpudash.config.baselines import load_baselines
@@ -183,21 +184,20 @@ def _document(
         "expect": plan.expect.text,
         "scope": plan.gpu,
         "exit_code": int(code),
-        **_proven(proof, run),
         "hosts": [documents.host_document(host) for host in verdict.hosts],
+        **_proven(verdict, proof, run),
     }
 
 
-def _proven(proof: Proof | None, run: str | None) -> dict[str, object]:
-    """Return the members that only a proof fills."""
+def _proven(verdict: FleetVerdict, proof: Proof | None, run: str | None) -> dict[str, object]:
+    """Return how far it sees, and what only a proof has."""
     if proof is None:
-        return {"reach": None, "why": [], "proof": None, "record": None}
-    from gpudash.core.prooflines import proof_document
+        reach = joint_reach([reach_document(host.host) for host in verdict.hosts])
+        return {"reach": reach, "proof": None, "record": None}
+    from gpudash.core.prooflines import proof_document, reach_document_of
 
-    reach = proof.reach
     return {
-        "reach": reach.word,
-        "why": list(reach.why),
+        "reach": reach_document_of(proof.reach),
         "proof": proof_document(proof),
         "record": run,
     }

@@ -15,6 +15,7 @@ from gpudash.cli.ways import ways_of
 from gpudash.core.errors import ExitCode, ReadingError, worst
 from gpudash.core.families import INITIAL_PID_NAMESPACE
 from gpudash.core.fleet import apply, new_fleet
+from gpudash.core.standins import VARIABLE
 from gpudash.sources import oneshot, shipping
 from gpudash.sources.smi_once import smi_events
 
@@ -82,7 +83,17 @@ def _here() -> list[Finding]:
             found=smi or "not on PATH; it is only the fallback",
         ),
         _namespace(),
+        *_standins(),
     ]
+
+
+def _standins() -> list[Finding]:
+    """Say that nothing here is about real GPUs while stand-in devices are mapped."""
+    devices = os.environ.get(VARIABLE)
+    if not devices:
+        return []
+    found = f"SIMULATED: stand-in devices take the place of GPUs ({devices})"
+    return [Finding(what="devices", state="note", found=found, advice=f"Unset {VARIABLE}.")]
 
 
 def _encoding() -> Finding:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from gpudash.cli.commands.holders import holder_documents, reach_document
 from gpudash.core import nvml
-from gpudash.core.families import family_key, owner_of
+from gpudash.core.families import family_key, heirs_of, info_of, is_dead, is_hidden, owner_of
 from gpudash.core.model import (
     GpuInfo,
     GpuProcess,
@@ -55,6 +56,8 @@ def host_document(verdict: HostVerdict) -> dict[str, object]:
             "nvml_code": problem.code,
         },
         "gpus": [gpu_document(host, gpu) for gpu in verdict.gpus],
+        "reach": reach_document(host),
+        "holders": holder_documents(host),
     }
 
 
@@ -120,8 +123,7 @@ def _processes(
 ) -> list[dict[str, object]] | None:
     if processes is None:
         return None
-    infos = {info.pid: info for info in host.processes}
-    return [_process(process, infos.get(process.pid), host) for process in processes]
+    return [_process(process, info_of(host, process.pid), host) for process in processes]
 
 
 def _process(process: GpuProcess, info: ProcessInfo | None, host: Host) -> dict[str, object]:
@@ -135,10 +137,12 @@ def _process(process: GpuProcess, info: ProcessInfo | None, host: Host) -> dict[
         "user": info.user if info else None,
         "uid": info.uid if info else None,
         "age_s": round(info.age_s, 1) if info else None,
-        "owner": owner_of(host, info).value,
+        "owner": "foreign" if is_hidden(host, process.pid) else owner_of(host, info).value,
         "root_pid": family_key(host, process.pid)[1] if info else None,
-        "is_gone": process.pid in host.gone_pids,
+        "is_gone": is_dead(host, process.pid),
         "state": info.state if info else None,
+        "is_hidden": is_hidden(host, process.pid),
+        "kept_by": [heir.pid for heir in heirs_of(host, process.pid)],
     }
 
 

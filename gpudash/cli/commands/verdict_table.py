@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
+from gpudash.cli.commands.holders import host_lines, who_holds
 from gpudash.cli.output import table
 from gpudash.core.errors import ExitCode
-from gpudash.core.families import family_key, gpu_processes, unknown_label
-from gpudash.core.model import Gpu, GpuReading, GpuState, Host
-from gpudash.core.names import clean_text, process_label
+from gpudash.core.families import family_key, gpu_processes
+from gpudash.core.model import GpuReading, GpuState, Host
+from gpudash.core.names import clean_text
 from gpudash.core.readings import held_bytes, held_sum
 from gpudash.core.units import (
     ceil_mib,
     format_duration,
     format_known,
-    format_memory,
     grouped,
     plural,
 )
@@ -50,7 +50,7 @@ def _host_block(verdict: HostVerdict) -> str:
         return f"{lines}  {verdict.reason}\n"
     rows = [("GPU", "used", "total", "util", "verdict", "")]
     rows += [_gpu_row(host, gpu) for gpu in verdict.gpus]
-    return lines + table(rows, right=frozenset({0, 1, 2, 3}))
+    return lines + table(rows, right=frozenset({0, 1, 2, 3})) + host_lines(host)
 
 
 def _gpu_row(host: Host, verdict: GpuVerdict) -> tuple[str, str, str, str, str, str]:
@@ -71,24 +71,6 @@ def _word(verdict: GpuVerdict) -> str:
     if verdict.gpu.state is GpuState.LOST:
         return "lost"
     return verdict.verdict.value.lower()
-
-
-def who_holds(host: Host, gpu: Gpu) -> str:
-    """Name the holders of one GPU in a few words."""
-    listed = gpu_processes(gpu)
-    if not listed and (gpu.reading is None or gpu.reading.processes is None):
-        return "the process list can't be read"
-    infos = {info.pid: info for info in host.processes}
-    said = []
-    for pid, used in listed:
-        info = infos.get(pid)
-        label = process_label(info) if info else unknown_label(host, pid)
-        name = f"{label.name} {label.detail}".strip()
-        who = f"{name} (pid {pid}, {clean_text(info.user, 32)})" if info else name
-        who += ", main thread ended," if info and info.has_ended else ""
-        amount = "" if used is None else f" {format_memory(used)}"
-        said.append(f"{who}{amount}")
-    return ", ".join(said) or "no process is listed"
 
 
 def _summary(verdict: FleetVerdict, code: ExitCode, proof: Proof | None) -> str:

@@ -64,6 +64,10 @@ class Evidence:
     samples: int = 1
     longest_gap_s: float = 0.0
     """Between two samples, on the host's clock."""
+    hold_samples: int = 0
+    """Of those, up to the one that completed the hold; 0 while holding."""
+    hold_gap_s: float = 0.0
+    """The longest gap up to then."""
     driver: str | None
     nvml: str | None
     source: str

@@ -8,7 +8,7 @@ from gpudash.core.errors import UsageError
 from gpudash.core.holding import Scan
 from gpudash.core.model import Fleet, Host
 from gpudash.core.proof.breaks import BreakKind
-from gpudash.core.proof.evidence import speaks_for
+from gpudash.core.proof.evidence import Tick, speaks_for
 from gpudash.core.proof.moves import MOVES, Case, Moved, ask_scan, slow_down
 from gpudash.core.proof.naming import explained, named
 from gpudash.core.proof.phases import TABLE, Phase, Sign
@@ -41,7 +41,16 @@ def begin(fleet: Fleet, policy: Policy, at_s: float) -> Proof:
     if policy.scope is not None:
         policy.scope.check_hosts(names)
         names = tuple(name for name in names if policy.scope.concerns(name))
-    return Proof(policy=policy, hosts=tuple(HostProof(name=name) for name in names), at_s=at_s)
+    hosts = (fleet.host(name) for name in names)
+    return Proof(policy=policy, hosts=tuple(_unproven(host) for host in hosts), at_s=at_s)
+
+
+def _unproven(host: Host) -> HostProof:
+    """Return the proof on a host before its first event; what was heard before is not new."""
+    if host.seq < 0 or host.host_monotonic_s is None or host.received_s is None:
+        return HostProof(name=host.name)
+    seen = Tick(seq=host.seq, host_s=host.host_monotonic_s, at_s=host.received_s)
+    return HostProof(name=host.name, seen=seen)
 
 
 def step(proof: Proof, told: Input, at_s: float) -> tuple[Proof, Effects]:
@@ -111,7 +120,7 @@ def _read(proof: HostProof, policy: Policy, reading: Reading, host: Host, at_s: 
     if not policy.restarts:
         if sign is Sign.CLEAR and proof.phase is not Phase.NONE:
             # It was tried once, and that is over.
-            return _noted(proof, reading), ()
+            return _noted(proof, reading, host), ()
         if reading.decides and proof.phase is Phase.NONE:
             sign = Sign.REFUSED
     after = _next(proof.phase, sign)
@@ -123,7 +132,7 @@ def _read(proof: HostProof, policy: Policy, reading: Reading, host: Host, at_s: 
         again = replace(case, reading=clear, after=_next(after, Sign.CLEAR))
         moved, more = MOVES[Sign.CLEAR](moved, again)
         effects += more
-    return _noted(moved, reading), effects
+    return _noted(moved, reading, host), effects
 
 
 def _next(phase: Phase, sign: Sign) -> Phase:
@@ -133,17 +142,26 @@ def _next(phase: Phase, sign: Sign) -> Phase:
         raise IllegalEvent(f"{sign} in {phase}") from None
 
 
-def _noted(proof: HostProof, reading: Reading) -> HostProof:
+def _noted(proof: HostProof, reading: Reading, host: Host) -> HostProof:
     """Keep what the event says beside where the proof stands."""
     judged = reading.judged or proof.judged
     tick = reading.tick
     if tick is not None:
         return replace(proof, judged=judged, seen=tick, quickest=quickest_after(proof, tick))
-    if not reading.is_loss:
-        return replace(proof, judged=judged)
-    is_new = reading.kind in (BreakKind.RESTARTED, BreakKind.REBOOTED)
-    quickest = None if is_new else proof.quickest
-    return replace(proof, judged=judged, seen=None, quickest=quickest)
+    proof = replace(proof, judged=judged, seen=proof.seen if host.seq >= 0 else None)
+    if reading.kind not in (BreakKind.RESTARTED, BreakKind.REBOOTED):
+        return proof
+    clock = _clock_of(host)
+    quickest = proof.quickest if clock is not None and clock == proof.clock else None
+    return replace(proof, clock=clock, quickest=quickest)
+
+
+def _clock_of(host: Host) -> tuple[str, str] | None:
+    """Return what names the clock of a host's samples; None where it may be another one by now."""
+    facts = host.facts
+    if facts is None or facts.boot_id is None:
+        return None
+    return facts.source, facts.boot_id
 
 
 def _named(proof: HostProof, host: Host, at_s: float, effects: Effects) -> Moved:

@@ -77,7 +77,14 @@ def _with_sample(proof: HostProof, case: Case) -> Evidence:
     assert proof.evidence is not None, "a hold is under way"
     basis = basis_of(judged.gpus, is_free=case.policy.free_bytes is not None)
     evidence = grown(proof.evidence, judged.gpus, tick, basis)
-    return replace(evidence, proven=tick) if case.reading.sign is Sign.COMPLETES else evidence
+    if case.reading.sign is not Sign.COMPLETES:
+        return evidence
+    return replace(
+        evidence,
+        proven=tick,
+        hold_samples=evidence.samples,
+        hold_gap_s=evidence.longest_gap_s,
+    )
 
 
 def _sample(reading: Reading) -> tuple[HostVerdict, Tick]:
@@ -115,7 +122,7 @@ def fail(proof: HostProof, case: Case) -> Moved:
     evidence = None if proof.phase is Phase.NONE else proof.evidence
     was_proven = proof.state is State.PROVEN
     reading = case.reading
-    if reading.is_loss or reading.judged is None:
+    if reading.sign is Sign.LOST or reading.judged is None:
         broken = break_of_link(
             reading.kind, reading.why, case.host, case.at_s, evidence, was_proven=was_proven
         )

@@ -23,7 +23,9 @@ from gpudash.core.events import (
     LinkSlept,
     LinkStale,
     LinkUp,
+    OrderTold,
     Sample,
+    Scanned,
 )
 from gpudash.core.model import GpuInfo, GpuState, Host, Link
 from gpudash.core.proof.breaks import BreakKind
@@ -54,8 +56,6 @@ class Reading:
     """Of LOST: which loss."""
     why: str = ""
     """A clause for LOST, INTERRUPTED and STALLED."""
-    is_loss: bool = False
-    """What comes next is of another probe, or after time that nobody saw."""
     decides: bool = False
     """A proof that is tried once is refused by it where no hold began yet."""
 
@@ -74,7 +74,7 @@ def sign_of(proof: HostProof, policy: Policy, observed: Observed, at_s: float) -
         case LinkStale():
             return Reading(sign=Sign.STALLED, why="no line comes")
         case LinkSlept():
-            return Reading(sign=Sign.SLEPT, why="this machine slept", is_loss=True)
+            return Reading(sign=Sign.SLEPT, why="this machine slept")
         case Fault():
             return _fault_sign(policy, event, host)
         case Garbled():
@@ -86,7 +86,7 @@ def sign_of(proof: HostProof, policy: Policy, observed: Observed, at_s: float) -
             return _lost(BreakKind.LINK, event.problem.sentence, host, policy)
         case LinkPaused():
             return _lost(BreakKind.LINK, "paused", host, policy)
-        case Ack() | Bye() | LinkUp():
+        case Ack() | Bye() | LinkUp() | Scanned() | OrderTold():
             return None
         case _:
             from typing import assert_never
@@ -99,9 +99,7 @@ def _lost(
 ) -> Reading:
     judged = judge_host(host, policy.scope, policy.baselines)
     clause = why.rstrip(".")
-    return Reading(
-        sign=Sign.LOST, kind=kind, why=clause, judged=judged, is_loss=True, decides=decides
-    )
+    return Reading(sign=Sign.LOST, kind=kind, why=clause, judged=judged, decides=decides)
 
 
 def _fault_sign(policy: Policy, fault: Fault, host: Host) -> Reading | None:

@@ -64,7 +64,9 @@ class HostProof:
     seen: Tick | None = None
     """The newest sample of this probe, clear or not."""
     quickest: Tick | None = None
-    """The sample of this probe that came soonest after it was read."""
+    """The sample of this clock that came soonest after it was read."""
+    clock: tuple[str, str] | None = None
+    """Source and boot of the host's clock; None where not even the boot is known."""
     is_fast: bool = False
     """The faster rate was asked for and not given back."""
     scans_for: str = ""

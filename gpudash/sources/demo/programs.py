@@ -14,6 +14,7 @@ from gpudash.core.families import INITIAL_PID_NAMESPACE
 from gpudash.core.wire import PROTOCOL
 from gpudash.sources.demo.machine import H200, MIB, Holding, Instant, Machine, Slice
 from gpudash.sources.demo.noise import key_of
+from gpudash.sources.demo.scans import bus_id, rest_of, rows_of
 from gpudash.sources.demo.tasks import Task
 
 TOKEN = "gpudash-demo"
@@ -178,6 +179,8 @@ class Hand(_Program):
     def _obey(self, order: dict[str, Any], at_s: float) -> bytes:
         if order["do"] == "process":
             return self._processes(order, at_s)
+        if order["do"] == "scan":
+            return self._scan(order, at_s)
         return super()._obey(order, at_s)
 
     def _processes(self, order: dict[str, Any], at_s: float) -> bytes:
@@ -193,6 +196,22 @@ class Hand(_Program):
         *first, last = parts or [[]]
         lines = [self._ack(order, at_s, processes=part, more=True) for part in first]
         return b"".join(lines) + self._ack(order, at_s, processes=last, gone=gone)
+
+    def _scan(self, order: dict[str, Any], at_s: float) -> bytes:
+        pids = order.get("pids", [])
+        if not isinstance(pids, list) or any(type(pid) is not int for pid in pids):
+            return self._ack(order, at_s, error="pids is not a list of whole numbers")
+        rows = rows_of(self._machine, at_s, at_s - uptime_s(self._machine, at_s))
+        parts = [rows[start : start + ROWS_A_LINE] for start in range(0, len(rows), ROWS_A_LINE)]
+        lines = [
+            self._line(at_s, t="holders", id=order["id"], part=number, rows=part)
+            for number, part in enumerate(parts)
+        ]
+        rest = rest_of(self._machine, at_s, pids)
+        last: dict[str, Any] = {"part": len(parts), "last": True, "rows": [], **rest}
+        whole = bool(order.get("all"))
+        lines.append(self._line(at_s, t="holders", id=order["id"], whole=whole, **last))
+        return b"".join(lines) + self._ack(order, at_s)
 
     def _process(self, task: Task, at_s: float) -> dict[str, object]:
         return {
@@ -219,7 +238,7 @@ def _roster_entry(machine: Machine, gpu: int) -> dict[str, object]:
     entry: dict[str, object] = {
         "index": gpu,
         "uuid": machine.gpu_uuid(gpu),
-        "bus": f"00000000:{0x0A + 0x11 * gpu % 0xF0:02X}:00.0",
+        "bus": bus_id(gpu),
         "name": board.name,
         "total": board.total_mib * MIB,
         "reserved": board.reserved_mib * MIB,

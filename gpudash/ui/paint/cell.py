@@ -113,7 +113,7 @@ class CellPane:
         name = shorten(outside(host.name, 64), columns.host)
         row: Row = (
             (self._glyphs.cursor if has_cursor else " ", "border-focus"),
-            (" ", "text"),
+            (self._glyphs.marked if view.marks else " ", "key b"),
             (
                 hosttitle.glyph_of(view.verdict, self._glyphs),
                 "decor" if tone == "text-muted" else tone,

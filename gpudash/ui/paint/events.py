@@ -51,7 +51,8 @@ def _event(one: Happening, name_width: int, wall_of: WallClock, glyphs: Glyphs) 
     row: Row = ((f" {wall_of(one.at_s)}  ", "text-muted"),)
     if name_width:
         row += ((left(outside(one.host, 64), name_width - 2) + "  ", "text"),)
-    return (*row, _mark(one, glyphs), ("  ", "text"), (outside(one.words, 200), "text"))
+    style = "text-strong b" if one.tone == "proven" else "text"
+    return (*row, _mark(one, glyphs), ("  ", "text"), (outside(one.words, 200), style))
 
 
 def _mark(one: Happening, glyphs: Glyphs) -> Span:
@@ -63,6 +64,10 @@ def _mark(one: Happening, glyphs: Glyphs) -> Span:
         case "good":
             # Green is zero or done: who answers again is neither.
             return glyphs.live, "text-strong b"
+        case "proven":
+            return glyphs.clear, "clear b"
+        case "zero":
+            return glyphs.zero, "holding b"
         case "bad":
             return glyphs.bad, "leftover b"
         case "warn":

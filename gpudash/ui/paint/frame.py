@@ -18,10 +18,15 @@ from gpudash.ui.paint.holdertable import holder_table
 from gpudash.ui.paint.hostpane import HostPane
 from gpudash.ui.paint.layout import Layout, plan
 from gpudash.ui.paint.spans import Row, finished
-from gpudash.ui.paint.story import Keys, Stand, tell
-from gpudash.ui.paint.tally import Ledger, tally
+from gpudash.ui.paint.story import Keys, Stand, Story, tell
+from gpudash.ui.paint.tally import Ledger, Tally, tally
 from gpudash.ui.paint.view import Density, HostView, Utilisation, WallClock, no_clock, no_history
 
+TYPE_CHECKING = False  # the first frame is painted before there is a proof
+if TYPE_CHECKING:
+    from gpudash.ui.paint.proving import ProofView
+
+PROOF_ROWS = 9
 KEYS: Keys = (
     ("r", "reconnect"),
     ("p", "pause"),
@@ -46,6 +51,10 @@ class FrameView(NamedTuple):
     """Name of the host with the cursor."""
     cursor: int | None = None
     stand: Stand | None = None
+    marks: frozenset[tuple[str, str]] = frozenset()
+    """Host and GPU key of what is marked."""
+    proof: ProofView | None = None
+    """The proof that runs; None before any."""
     keys: Keys = KEYS
 
 
@@ -56,6 +65,10 @@ def host_views(
     past = view.utilisation_of or {}
     waits = waiting(view.fleet)
     shown = [(view.fleet.hosts[place], judged.hosts[place]) for place in places(view.fleet)]
+    marks: dict[str, set[str]] = {}
+    for name, key in view.marks:
+        marks.setdefault(name, set()).add(key)
+    phases = _phases(view.proof)
     by_host: dict[str, list[Holder]] = {}
     for one in found:
         by_host.setdefault(one.key[0], []).append(one)
@@ -72,11 +85,22 @@ def host_views(
             cursor=view.cursor if host.name == view.focus else None,
             is_first=number == 0,
             is_alone=len(view.fleet.hosts) == 1,
+            marks=frozenset(marks.get(host.name, ())),
+            phase=phases.get(host.name, ("", None))[0],
+            in_proof=phases.get(host.name, ("", None))[1],
             judged=verdict,
             behind=max(0, waits.get(gate_of(host), 0) - 1),
         )
         for number, (host, verdict) in enumerate(shown)
     )
+
+
+def _phases(view: ProofView | None) -> dict[str, tuple[str, frozenset[str] | None]]:
+    if view is None:
+        return {}
+    from gpudash.ui.paint.proving import phases
+
+    return phases(view.proof)
 
 
 def header_view(view: FrameView) -> HeaderView:
@@ -122,18 +146,15 @@ def compose(view: FrameView, width: int, height: int, ledger: Ledger | None = No
     is_welcome = is_nothing_to_watch(fleet)
     hosts = () if is_welcome else standing(fleet)
     wanted = holders_height(table) if hosts else 0
+    is_proof = bool(hosts) and not table and is_proof_shown(view.proof)
+    if is_proof:
+        wanted = PROOF_ROWS
     layout = plan(width, height, hosts, holders_wanted=wanted, density=view.density)
     if is_welcome and height > layout.banner + 1:
         # Its keys are all that it offers.
         layout = layout._replace(footer=1)
     head = header_view(view)
-    story = tell(
-        judged,
-        tally(Fleet(), ()) if is_welcome else count,
-        now_s=view.now_s,
-        stand=view.stand,
-        is_wide=width >= 100,
-    )
+    story = _story(view, judged, tally(Fleet(), ()) if is_welcome else count, width)
     room = height - layout.header - layout.banner - layout.footer
     problem = fleet.hosts[0].problem if fleet.hosts else None
     panel = HoldersView(table, count, view.now_s, view.wall_of, glyphs)
@@ -151,11 +172,43 @@ def compose(view: FrameView, width: int, height: int, ledger: Ledger | None = No
         banner=banner_rows(story, width, glyphs, () if layout.header else notes(head)),
         views=() if is_welcome else host_views(view, judged, found, layout.density),
         welcome=first,
-        holders=holders_rows(panel, width, layout.holders) if layout.holders else (),
+        holders=_panel(view, panel, layout.holders, width, is_proof=is_proof),
         events=() if is_welcome else _events(view, layout, width),
         footer=(footer_row(keys, width, glyphs),) if layout.footer else (),
         word=story.word,
     )
+
+
+def is_proof_shown(view: ProofView | None) -> bool:
+    """Tell whether a proof takes the place of the holders that there are none of."""
+    if view is None:
+        return False
+    from gpudash.ui.paint.proofpanel import is_shown
+
+    return is_shown(view)
+
+
+def _panel(
+    view: FrameView, panel: HoldersView, height: int, width: int, *, is_proof: bool
+) -> tuple[Row, ...]:
+    if not height:
+        return ()
+    if is_proof and view.proof is not None:
+        from gpudash.ui.paint.proofpanel import proof_rows
+
+        return proof_rows(view.proof, width, height, view.glyphs)
+    return holders_rows(panel, width, height)
+
+
+def _story(view: FrameView, judged: FleetVerdict, count: Tally, width: int) -> Story:
+    """Return what the banner says: a proof's words where there is one to speak of."""
+    is_wide = width >= 100
+    story = tell(judged, count, now_s=view.now_s, stand=view.stand, is_wide=is_wide)
+    if view.proof is None:
+        return story
+    from gpudash.ui.paint.proving import proof_story
+
+    return proof_story(view.proof, story.word, is_wide=is_wide) or story
 
 
 def is_nothing_to_watch(fleet: Fleet) -> bool:

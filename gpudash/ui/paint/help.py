@@ -44,6 +44,13 @@ def word_entries(glyphs: Glyphs) -> tuple[Entry, ...]:
             "holding b",
             "one reading of 0 MiB on every GPU; it says nothing of the next second",
         ),
+        (f"{glyphs.zero} HOLDING", "holding b", "every GPU reads 0 MiB, and has to for 10 s"),
+        (
+            f"{glyphs.clear} ALL CLEAR",
+            "clear b",
+            "0 MiB in every reading of the hold, and in each one since",
+        ),
+        (f"{glyphs.going} STARTING", "alive b", "a family of yours ended a proof by taking memory"),
         (f"{glyphs.waiting} PAUSED", "unknown b", "values stand still because you asked for it"),
     )
 

@@ -155,6 +155,9 @@ class HostPane:
         view = self.view
         gpu = view.host.gpus[position]
         sight = self._sight(position)
+        if step:
+            # The mark stands beside the index.
+            sight = sight._replace(is_marked=False)
         if is_split(gpu):
             return self._mig_row(position, sight, step)
         if view.density is Density.CARD:
@@ -197,7 +200,9 @@ class HostPane:
             is_old=hosttitle.has_old_values(view.host),
             is_cursor=position == view.cursor,
             has_focus=view.has_focus,
+            is_marked=gpu.info.key in view.marks,
             glyphs=view.glyphs,
+            phase=view.phase if view.in_proof is None or gpu.info.key in view.in_proof else "",
         )
         self._sights[position] = sight
         return sight

@@ -41,7 +41,10 @@ class GpuSight(NamedTuple):
     is_old: bool
     is_cursor: bool
     has_focus: bool
+    is_marked: bool
     glyphs: Glyphs
+    phase: str = ""
+    """`holding` or `proven` where a proof is about this GPU."""
 
     @property
     def has_values(self) -> bool:
@@ -60,9 +63,18 @@ def form_of(columns: LineColumns) -> str:
 
 
 def lead(sight: GpuSight, width: int) -> Row:
-    """Draw the cursor."""
-    cursor = sight.glyphs.cursor if sight.is_cursor and sight.has_focus else " "
-    return ((left(cursor, width), "border-focus"),)
+    """Draw the cursor, and the mark where there is room beside it."""
+    has_cursor = sight.is_cursor and sight.has_focus
+    if not sight.is_marked:
+        return ((left(sight.glyphs.cursor if has_cursor else " ", width), "border-focus"),)
+    mark = (sight.glyphs.marked, "key b")
+    if width < 2:
+        # The background of the row shows the cursor.
+        return (mark,)
+    return (sight.glyphs.cursor if has_cursor else " ", "border-focus"), (
+        left(mark[0], width - 1),
+        mark[1],
+    )
 
 
 def index_text(sight: GpuSight, width: int) -> Row:
@@ -151,10 +163,21 @@ def process_words(sight: GpuSight, room: int) -> Row:
     return free_words(sight, used_of(sight), room)
 
 
+def zero_words(sight: GpuSight) -> Row:
+    """Say of a zero how well it is known: by one reading, so far, or proven."""
+    match sight.phase:
+        case "proven":
+            return ((f"{sight.glyphs.clear} zero", "clear b"),)
+        case "holding":
+            return ((f"{sight.glyphs.zero} zero", "holding b"),)
+        case _:
+            return (("free", "clear b"),)
+
+
 def free_words(sight: GpuSight, used: int | None, room: int) -> Row:
     """Say what a GPU or slice without any claim is: free only where it is judged zero."""
     if sight.is_zero:
-        return (("free", "clear b"),)
+        return zero_words(sight)
     if used is None:
         return (("? memory not readable", "text-muted" if sight.is_old else "unknown"),)
     if used:

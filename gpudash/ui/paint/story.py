@@ -79,7 +79,8 @@ def word_of(verdict: FleetVerdict, count: Tally) -> str:
         return "NOT CLEAR"
     if verdict.verdict is Verdict.UNKNOWN:
         return "UNKNOWN"
-    return "IN USE" if verdict.verdict is Verdict.HELD else "ZERO"
+    words = {Verdict.HELD: "IN USE", Verdict.BASELINE: "BASELINE"}
+    return words.get(verdict.verdict, "ZERO")
 
 
 def tell(
@@ -102,6 +103,8 @@ def tell(
             return _unknown(verdict, count, since, now_s, is_wide=is_wide)
         case "IN USE":
             return _in_use(count, since, is_wide=is_wide)
+        case "BASELINE":
+            return _baseline(count)
         case _:
             return _zero(count)
 
@@ -207,6 +210,19 @@ def _zero(count: Tally) -> Story:
         second=(fact("true of this reading; proven only when held over time", "text-muted"),),
         keys=(),
         short=fact(f"0 MiB {count.gpus_zero}/{count.gpus} GPUs", "text-strong b"),
+    )
+
+
+def _baseline(count: Tally) -> Story:
+    return Story(
+        tone="holding",
+        symbol="zero",
+        word="AT BASELINE",
+        since="one reading",
+        headline=(amount(count, is_wide=True), fact("accepted as this GPU's idle reading")),
+        second=(fact("true of this reading; proven only when held over time", "text-muted"),),
+        keys=(),
+        short=short_amount(count),
     )
 
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from gpudash.core.baselines import NO_BASELINES, Baselines
 from gpudash.core.families import Holder, holders, unexplained_bytes
 from gpudash.core.model import Fleet, GpuState, Host, Link
 from gpudash.core.readings import held_sum
@@ -115,6 +116,7 @@ def host_sums(judged: HostVerdict) -> HostSums:
     """Add up one host that is read."""
     host = judged.host
     readable = [gpu for gpu in host.gpus if gpu.reading and gpu.reading.used_bytes is not None]
+    accepted = {one.gpu.info.key for one in judged.gpus if one.verdict is Verdict.BASELINE}
     held = sum(1 for one in judged.gpus if one.is_certainly_held)
     zero = sum(1 for one in judged.gpus if one.verdict is Verdict.ZERO)
     used_bytes, is_whole = held_sum(gpu.reading for gpu in host.gpus)
@@ -131,14 +133,14 @@ def host_sums(judged: HostVerdict) -> HostSums:
         unexplained=tuple(
             GpuMark(host.name, gpu.info.index, "unexplained", gap)
             for gpu in readable
-            if (gap := unexplained_bytes(gpu))
+            if gpu.info.key not in accepted and (gap := unexplained_bytes(gpu))
         ),
     )
 
 
-def tally(fleet: Fleet, found: tuple[Holder, ...]) -> Tally:
+def tally(fleet: Fleet, found: tuple[Holder, ...], baselines: Baselines = NO_BASELINES) -> Tally:
     """Add up a fleet; `found` are its holders (see `all_holders`)."""
-    judged = judge_fleet(fleet).hosts
+    judged = judge_fleet(fleet, baselines=baselines).hosts
     return joined_sums(fleet, found, tuple(host_sums(one) for one in judged if is_read(one.host)))
 
 
@@ -170,7 +172,8 @@ def joined_sums(fleet: Fleet, found: tuple[Holder, ...], sums: tuple[HostSums, .
 class Ledger:
     """Holders and sums from one tick to the next: only hosts that changed are counted again."""
 
-    def __init__(self) -> None:
+    def __init__(self, baselines: Baselines = NO_BASELINES) -> None:
+        self._baselines = baselines
         self._holders: dict[str, tuple[Host, object, tuple[Holder, ...]]] = {}
         self._judged: dict[str, HostVerdict] = {}
         self._sums: dict[str, tuple[Host, HostSums]] = {}
@@ -194,7 +197,7 @@ class Ledger:
     def _judge(self, host: Host) -> HostVerdict:
         known = self._judged.get(host.name)
         if known is None or known.host is not host:
-            known = judge_host(host)
+            known = judge_host(host, baselines=self._baselines)
             self._judged[host.name] = known
         return known
 

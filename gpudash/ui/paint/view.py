@@ -59,6 +59,12 @@ class HostView(NamedTuple):
     """No other host is on the screen: the banner already says the sums."""
     behind: int = 0
     """Other hosts that wait for a person at the same jump host and are not shown."""
+    marks: frozenset[str] = frozenset()
+    """Keys of the GPUs that are marked here."""
+    phase: str = ""
+    """`holding` or `proven` while a proof here is; nothing otherwise."""
+    in_proof: frozenset[str] | None = None
+    """Keys of the GPUs that the proof is about; None is all."""
     judged: HostVerdict | None = None
     """Of this host as it is; None where nobody judged it yet."""
 

@@ -1,0 +1,1 @@
+"""What a cleanup would do to whom, and why: pure decisions (design §8)."""

@@ -1,0 +1,147 @@
+"""Whether a family's purpose is gone: only positive evidence says so, any sign of life forbids it.
+
+A dead parent, a reaper above, no terminal or an idle GPU prove nothing: `nohup`, `setsid` and a
+dead tmux leave exactly these behind, on purpose. Evidence is a worker, rank or engine child whose
+own root is dead, a handle inherited from a dead pid, or a manager that knows its job no more.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+
+from gpudash.core.cleanup.belonging import Origin
+from gpudash.core.cleanup.families import Family
+from gpudash.core.cleanup.frameworks import Role, part_of
+from gpudash.core.cleanup.joining import is_orphan
+from gpudash.core.cleanup.managing import Manager
+from gpudash.core.cleanup.table import Table
+from gpudash.core.holding import Process
+from gpudash.core.model import GpuState
+from gpudash.core.units import plural
+
+ALIVE_S = 60.0
+"""What happened within this time is a sign of life."""
+BUSY_SHARE = 0.05
+"""Cores; less is what a sleeping interpreter's threads take."""
+BUSY_GPU_PCT = 5
+
+
+class Life(Enum):
+    """How a family lives."""
+
+    LEFTOVER = "leftover"
+    DETACHED = "detached"
+    """Runs on purpose without its starter: counts as alive."""
+    ALIVE = "alive"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Finding:
+    """How a family lives, and what says so."""
+
+    life: Life
+    evidence: str = ""
+    """Why it is a leftover, as a clause; empty for one that is none."""
+    signs: tuple[str, ...] = ()
+    """Signs of life, as clauses."""
+    is_active: bool = False
+    """It works right now: a GPU, a CPU or a client of its own."""
+
+
+def find_life(family: Family, table: Table, origin: Origin, manager: Manager | None) -> Finding:
+    """Judge a family. Never LEFTOVER without evidence for each of its roots."""
+    work = signs_of_work(family, table)
+    signs = (*work, *signs_of_waiting(family))
+    is_active = bool(work)
+    if origin.is_below_login:
+        return Finding(life=Life.ALIVE, signs=signs, is_active=is_active)
+    evidence = _evidence(family, table, manager)
+    if evidence and not signs and not origin.is_in_living_login:
+        return Finding(life=Life.LEFTOVER, evidence=evidence)
+    life = Life.DETACHED if family.is_orphan and not evidence else Life.ALIVE
+    return Finding(life=life, signs=signs, is_active=is_active)
+
+
+def _evidence(family: Family, table: Table, manager: Manager | None) -> str:
+    """Return why the purpose of a whole family is gone; empty if any root might have one."""
+    if manager is not None and manager.is_gone and family.is_orphan:
+        return f"left over from {manager.words}"
+    clauses = [_root_evidence(root, family, table) for root in family.roots]
+    return clauses[0] if all(clauses) else ""
+
+
+def _root_evidence(root: Process, family: Family, table: Table) -> str:
+    if not is_orphan(root, table):
+        return ""
+    part = part_of(root)
+    if part.role in (Role.WORKER, Role.HELPER):
+        return f"{part.sign} whose root is dead"
+    heirs = [one for one in family.inherited if one.is_sure]
+    below = {process.pid for process in table.children.get(root.pid, ())} | {root.pid}
+    for one in heirs:
+        # A root with memory of its own has a purpose of its own.
+        if one.heir in below and not table.memory_of(root.pid):
+            return f"keeps the memory of pid {one.dead}, which is dead"
+    return ""
+
+
+def signs_of_work(family: Family, table: Table) -> tuple[str, ...]:
+    """Return what a family does right now, as clauses."""
+    signs: list[str] = []
+    clients = family_clients(family)
+    if clients:
+        signs.append(f"{plural(clients, 'client')} connected")
+    if sum(process.cpu_share or 0.0 for process in family.members) >= BUSY_SHARE:
+        signs.append("uses the CPU")
+    if is_on_busy_gpu(family, table):
+        signs.append("uses the GPU")
+    if any(process.is_saving for process in family.members):
+        signs.append("writes a checkpoint")
+    return tuple(signs)
+
+
+def signs_of_waiting(family: Family) -> tuple[str, ...]:
+    """Return what tells that somebody may come back to it, as clauses."""
+    signs: list[str] = []
+    if any(process.recent_clients and _own_ports(process) for process in family.members):
+        signs.append("a client was connected within the last minute")
+    ports = family_ports(family)
+    if ports:
+        signs.append("listens on port " + ", ".join(str(port) for port in ports[:3]))
+    if any(_wrote(process) for process in family.members):
+        signs.append("its log grew within the last minute")
+    return tuple(signs)
+
+
+def family_ports(family: Family) -> tuple[int, ...]:
+    """Return the ports that a family serves on, ascending; a rendezvous among ranks is none."""
+    return tuple(sorted({port for process in family.members for port in _own_ports(process)}))
+
+
+def family_clients(family: Family) -> int:
+    """Return how many clients are connected to the ports that a family serves on."""
+    return sum(process.clients for process in family.members if _own_ports(process))
+
+
+def _own_ports(process: Process) -> tuple[int, ...]:
+    meeting = dict(process.hints).get("MASTER_PORT", "")
+    return tuple(port for port in process.ports if str(port) != meeting)
+
+
+def _wrote(process: Process) -> bool:
+    return process.log_age_s is not None and process.log_age_s < ALIVE_S
+
+
+def is_on_busy_gpu(family: Family, table: Table) -> bool:
+    """Tell whether a GPU that the family alone holds is at work."""
+    held = {key for key, used in family.gpu_bytes if used is None or used > 0}
+    mine = {process.pid for process in family.members}
+    for gpu in table.host.gpus:
+        reading = gpu.reading
+        if gpu.info.key not in held or gpu.state is not GpuState.READ or reading is None:
+            continue
+        others = {pid for pid, memory in table.used.items() if memory.get(gpu.info.key)} - mine
+        if not others and (reading.utilisation_pct or 0) > BUSY_GPU_PCT:
+            return True
+    return False

@@ -1,0 +1,230 @@
+"""Lets an order outlive the link: a process of its own carries it, its record waits to be fetched.
+
+The hand forks twice. What comes of it has a session of its own and no terminal, holds two abstract
+socket names, and nothing on disk: `\\0gpudash/RUN`, where its record is fetched, and
+`\\0gpudash/clean/PIDNS`, which is the host's lock against a second cleaner. Both names are bound
+before the fork, so that whoever ordered knows at once whether it could be. Names go with the
+process that holds them.
+"""
+
+import json
+import os
+import select
+import signal
+import socket
+import struct
+
+from gpudash.probe.line import now, pid_namespace
+from gpudash.probe.orders import Execution
+
+KEPT_S = 600.0  # after the deadline an unfetched record is let go
+MOST_ASKERS = 16
+MOST_ASKED = 4096
+
+
+class Busy(Exception):
+    """Another cleaner is at work on this host; the text names it."""
+
+
+def lock_name():
+    """Return the name of this host's lock."""
+    return "\0gpudash/clean/%s" % (pid_namespace() or 0)
+
+
+def report_name(run):
+    """Return the name under which the record of a run is fetched."""
+    return "\0gpudash/%s" % run
+
+
+def listen(name):
+    """Bind an abstract name. Raises OSError, EADDRINUSE among others."""
+    server = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    try:
+        server.bind(name)
+        server.listen(MOST_ASKERS)
+    except OSError:
+        server.close()
+        raise
+    return server
+
+
+def peer(connection):
+    """Return pid and uid of the process at the other end; abstract names have no permissions."""
+    data = connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, struct.calcsize("3i"))
+    pid, uid, _ = struct.unpack("3i", data)
+    return pid, uid
+
+
+def connect(name):
+    """Return a connection to a name that a process of ours or root's holds. Raises OSError."""
+    connection = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    try:
+        connection.connect(name)
+        if not is_trusted(connection):
+            raise OSError("the name is held by another user's process")
+    except OSError:
+        connection.close()
+        raise
+    return connection
+
+
+def is_trusted(connection):
+    """Tell whether the other end is this user's or root's."""
+    return peer(connection)[1] in (0, os.geteuid())
+
+
+def take_lock():
+    """Return the lock of this host. Raises Busy."""
+    try:
+        return listen(lock_name())
+    except OSError as error:
+        try:
+            with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as connection:
+                connection.connect(lock_name())
+                raise Busy("another cleanup is at work here: pid %d" % peer(connection)[0])
+        except OSError:
+            raise Busy("the lock of this host can't be had: %s" % (error.strerror,))
+
+
+def begin(order, has_handle, protected):
+    """Start a process that carries the order. Raises Busy, or OSError where it can't be started."""
+    lock = take_lock()
+    try:
+        server = listen(report_name(order["run"]))
+    except OSError:
+        lock.close()
+        raise
+    try:
+        child = os.fork()
+        if child == 0:
+            _detached(order, has_handle, protected, lock, server)
+        os.waitpid(child, 0)
+    finally:
+        lock.close()
+        server.close()
+
+
+def _detached(order, has_handle, protected, lock, server):
+    """Go on in a grandchild that belongs to nobody; never returns."""
+    try:
+        os.setsid()
+        if os.fork() == 0:
+            signal.signal(signal.SIGHUP, signal.SIG_IGN)
+            _let_go({lock.fileno(), server.fileno()})
+            Carrier(order, has_handle, protected, server).run(lock)
+    finally:
+        os._exit(0)
+
+
+def _let_go(kept):
+    """Close all that came with the fork: the link must see its end when the hand ends."""
+    nowhere = os.open(os.devnull, os.O_RDWR)
+    for fd in (0, 1, 2):
+        os.dup2(nowhere, fd)
+    for name in os.listdir("/proc/self/fd"):
+        fd = int(name)
+        if fd > 2 and fd not in kept:
+            try:
+                os.close(fd)
+            except OSError:
+                continue  # the listing's own
+
+
+class Carrier(object):
+    """Carries one order and answers whoever asks for its record."""
+
+    def __init__(self, order, has_handle, protected, server):
+        self._order = order
+        self._has_handle = has_handle
+        self._protected = protected
+        self._server = server
+        self._lines = []
+        self._askers = {}
+        self._is_fetched = False
+
+    def _record(self, kind, **fields):
+        line = dict(fields, k=kind, at=round(now(), 4), n=len(self._lines))
+        self._lines.append(json.dumps(line, separators=(",", ":")).encode("ascii") + b"\n")
+
+    def run(self, lock):
+        """Carry the order to its end, then keep the record until it was fetched."""
+        deadline = float(self._order["deadline"])
+        execution = None
+        try:
+            execution = Execution(self._order, self._record, self._has_handle, self._protected)
+            wait = execution.advance()
+            while wait is not None:
+                self._serve(execution, min(wait, 1.0))
+                wait = execution.advance()
+        except Exception as error:
+            # Whatever is wrong, the record says what was done and that no more will be.
+            self._record("failed", why="%s: %s" % (type(error).__name__, error))
+        lock.close()
+        self._serve(None, 0.0)
+        until = max(deadline, now()) + KEPT_S
+        while not self._is_fetched and now() < until:
+            self._serve(None, 1.0)
+
+    def _serve(self, execution, wait):
+        """Wait for ends and askers; give askers what is new."""
+        fds = execution.descriptors() if execution is not None else []
+        for connection in list(self._askers):
+            self._tell(connection)
+        writing = [one for one in self._askers if self._askers[one]["out"]]
+        ready, _, _ = select.select([self._server, *self._askers, *fds], writing, [], wait)
+        if self._server in ready:
+            self._admit()
+        for connection in [one for one in self._askers if one in ready]:
+            self._hear(connection, execution)
+        for connection in list(self._askers):
+            self._tell(connection)
+
+    def _admit(self):
+        connection, _ = self._server.accept()
+        if not is_trusted(connection) or len(self._askers) >= MOST_ASKERS:
+            connection.close()
+            return
+        connection.setblocking(False)
+        self._askers[connection] = {"in": b"", "out": b"", "next": None}
+
+    def _hear(self, connection, execution):
+        asker = self._askers[connection]
+        try:
+            data = connection.recv(MOST_ASKED)
+        except OSError:
+            data = b""
+        *lines, asker["in"] = (asker["in"] + data).split(b"\n")
+        for line in lines:
+            self._obey(line, asker, execution)
+        if not data or len(asker["in"]) > MOST_ASKED:
+            self._askers.pop(connection)
+            connection.close()
+
+    def _obey(self, line, asker, execution):
+        try:
+            asked = json.loads(line.decode("ascii"))
+            do = asked["do"]
+        except (ValueError, KeyError, TypeError):
+            return
+        if do == "follow":
+            asker["next"] = max(0, int(asked.get("from") or 0))
+        elif do == "abort" and execution is not None:
+            execution.abort()
+        elif do == "force" and execution is not None:
+            execution.force()
+        elif do == "fetched" and execution is None:
+            self._is_fetched = True
+
+    def _tell(self, connection):
+        asker = self._askers[connection]
+        if asker["next"] is None:
+            return
+        asker["out"] += b"".join(self._lines[asker["next"] :])
+        asker["next"] = len(self._lines)
+        try:
+            asker["out"] = asker["out"][connection.send(asker["out"]) :] if asker["out"] else b""
+        except BlockingIOError:
+            return
+        except OSError:
+            self._askers.pop(connection)
+            connection.close()

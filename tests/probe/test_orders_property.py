@@ -1,0 +1,208 @@
+"""Whatever happens between two looks: a signal only ever reaches who the plan named, as it was.
+
+A kernel of values stands in for the real one: pids are used again, processes exec, change their
+user, fork and die at any moment between two steps of an order.
+"""
+
+from __future__ import annotations
+
+import errno
+from dataclasses import dataclass, field
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from gpudash.probe import kin, orders, stuck, target
+
+UIDS = (0, 1000)
+
+
+@dataclass(eq=False)
+class Proc:
+    pid: int
+    start: int
+    uid: int
+    exe: list[int] | None
+    parent: int
+    holds: bool
+    state: str = "S"
+    was_kin: bool = False
+
+    def identity(self) -> list[Any]:
+        return [self.pid, self.start, self.uid, self.exe]
+
+
+@dataclass
+class Kernel:
+    has_pidfd: bool
+    table: dict[int, Proc] = field(default_factory=dict)
+    open: dict[int, Proc] = field(default_factory=dict)
+    sent: list[tuple[list[Any], Proc, int]] = field(default_factory=list)
+    time: float = 0.0
+    starts: int = 100
+
+    def born(self, pid: int, parent: int, uid: int, exe: int, *, holds: bool) -> Proc:
+        self.starts += 1
+        proc = Proc(pid, self.starts, uid, [1, exe], parent, holds)
+        self.table[pid] = proc
+        return proc
+
+    # -- what the probe calls ------------------------------------------------------------
+
+    def look(self, pid: int) -> list[Any] | None:
+        proc = self.table.get(pid)
+        return proc and [proc.start, proc.uid, proc.exe, proc.state, 1]
+
+    def pidfd(self, pid: int) -> int:
+        if not self.has_pidfd:
+            raise OSError(errno.ENOSYS, "none")
+        if pid not in self.table:
+            raise OSError(errno.ESRCH, "none")
+        fd = 1000 + len(self.open)
+        self.open[fd] = self.table[pid]
+        return fd
+
+    def send(self, fd: int, number: int) -> None:
+        proc = self.open[fd]
+        if self.table.get(proc.pid) is not proc:
+            raise OSError(errno.ESRCH, "gone")
+        self._deliver(proc, number)
+
+    def kill(self, pid: int, number: int) -> None:
+        if pid not in self.table:
+            raise OSError(errno.ESRCH, "gone")
+        self._deliver(self.table[pid], number)
+
+    def _deliver(self, proc: Proc, number: int) -> None:
+        self.sent.append((proc.identity(), proc, number))
+        if number == 9:
+            del self.table[proc.pid]
+
+    def readable(self, fds: list[int], *_rest: object) -> tuple[list[int], list[int], list[int]]:
+        return [fd for fd in fds if self.table.get(self.open[fd].pid) is not self.open[fd]], [], []
+
+    def parents(self) -> dict[int, int]:
+        return {pid: proc.parent for pid, proc in self.table.items()}
+
+
+EVENTS = st.one_of(
+    st.tuples(st.sampled_from(["die", "reuse", "exec", "setuid", "stop"]), st.integers(10, 22)),
+    st.tuples(st.just("fork"), st.integers(10, 15), st.integers(20, 22), st.booleans()),
+    st.tuples(st.just("wait"), st.sampled_from([0.0, 0.05, 0.3, 2.0])),
+    st.tuples(st.sampled_from(["abort", "force"])),
+)
+
+
+def happen(kernel: Kernel, execution: orders.Execution, event: tuple[Any, ...]) -> None:
+    match event:
+        case ("wait", seconds):
+            kernel.time += seconds
+        case ("abort",):
+            execution.abort()
+        case ("force",):
+            execution.force()
+        case ("fork", pid, child, holds) if pid in kernel.table and child not in kernel.table:
+            parent = kernel.table[pid]
+            kernel.born(child, pid, parent.uid, 7, holds=holds)
+        case (what, pid) if pid in kernel.table:
+            proc = kernel.table[pid]
+            if what in ("die", "reuse"):
+                del kernel.table[pid]
+                for other in kernel.table.values():
+                    other.parent = 1 if other.parent == pid else other.parent
+            if what == "reuse":
+                kernel.born(pid, 1, proc.uid, 7, holds=True)
+            if what == "exec":
+                proc.exe = [1, 99]
+            if what == "setuid":
+                proc.uid = 1000 if proc.uid == 0 else 0
+            if what == "stop":
+                proc.state = "T"
+
+
+STEPS = st.lists(
+    st.builds(
+        lambda number, to, at, gone, children: {
+            "signal": number,
+            "to": to,
+            "at": at,
+            "gone": gone,
+            "children": children,
+        },
+        st.sampled_from([15, 9]),
+        st.lists(st.integers(0, 3), unique=True, max_size=4),
+        st.sampled_from([0.0, 0.1, 1.0]),
+        st.lists(st.integers(0, 3), unique=True, max_size=2),
+        st.booleans(),
+    ),
+    min_size=1,
+    max_size=4,
+)
+
+
+@settings(max_examples=600, deadline=None)
+@given(
+    has_pidfd=st.booleans(),
+    steps=STEPS,
+    before=st.lists(EVENTS, max_size=4),
+    later=st.lists(EVENTS, max_size=25),
+    protected=st.sets(st.integers(10, 13), max_size=1),
+)
+def test_only_who_was_named_and_as_it_was(
+    *,
+    has_pidfd: bool,
+    steps: list[dict[str, Any]],
+    before: list[tuple[Any, ...]],
+    later: list[tuple[Any, ...]],
+    protected: set[int],
+) -> None:
+    kernel = Kernel(has_pidfd)
+    named = [kernel.born(pid, 1, 0, 7, holds=True).identity() for pid in range(10, 14)]
+    kernel.born(14, 1, 0, 7, holds=True)  # bystanders: the same user, program and devices
+    kernel.born(15, 1, 1000, 7, holds=True)
+    planned = {tuple(map(str, identity)) for identity in named}
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(target, "look", kernel.look)
+        patch.setattr(kin, "look", kernel.look)
+        patch.setattr(target, "open_descriptor", kernel.pidfd)
+        patch.setattr(target, "send_by_descriptor", kernel.send)
+        patch.setattr(target.os, "kill", kernel.kill)
+        patch.setattr(target.os, "close", lambda _fd: None)
+        patch.setattr(target.select, "select", kernel.readable)
+        patch.setattr(kin, "parents", kernel.parents)
+        patch.setattr(kin, "now", lambda: kernel.time)
+        patch.setattr(orders, "now", lambda: kernel.time)
+        patch.setattr(orders, "boot_id", lambda: "boot")
+        patch.setattr(orders, "untouchable", lambda: {0, 1})
+        patch.setattr(orders, "waiting_facts", lambda _pid: None)
+        record: list[dict[str, Any]] = []
+        for event in before:
+            if event[0] in ("die", "reuse", "exec", "setuid", "stop", "fork"):
+                happen(kernel, None, event)  # type: ignore[arg-type]
+        execution = orders.Execution(
+            {"run": "r", "boot": "boot", "deadline": 60.0, "targets": named, "steps": steps},
+            lambda kind, **fields: record.append({"k": kind, **fields}),
+            lambda pid, _gpus: pid in kernel.table and kernel.table[pid].holds,
+            protected,
+        )
+        assert kernel.sent == []
+        for event in [*later, ("wait", 61.0)]:
+            if execution.end:
+                break
+            execution.advance()
+            happen(kernel, execution, event)
+    joined = {(line["pid"], line["start"]) for line in record if line["k"] == "joined"}
+    for identity, proc, number in kernel.sent:
+        assert number in (9, 15, 18)
+        assert proc.pid not in protected
+        assert proc.pid not in (14, 15)
+        is_kin = (proc.pid, proc.start) in joined and proc.holds and identity[2] == 0
+        assert tuple(map(str, identity)) in planned or is_kin
+
+
+def test_the_stand_in_has_what_the_probe_uses() -> None:
+    """A name that is patched must be one that the probe calls."""
+    assert kin.look is target.look
+    assert orders.waiting_facts is stuck.waiting_facts
