@@ -188,6 +188,8 @@ def _value(name: str, value: object) -> str:
         return f"{value:.2f} s"
     if name in ("command", "argv"):
         return _command(value)
+    if isinstance(value, dict):
+        return _text(_item(value)) or "–"
     if isinstance(value, list) and not any(isinstance(item, list) for item in value):
         return _text(", ".join(_item(item) for item in value)) or "–"
     return _text(value if isinstance(value, str) else json.dumps(value, ensure_ascii=False))
@@ -197,7 +199,8 @@ def _item(item: object) -> str:
     """Return one item of a list; of an object, what it says without its names."""
     if not isinstance(item, dict):
         return str(item)
-    said = (_value(name, value) for name, value in item.items() if value is not None)
+    known = ((name, value) for name, value in item.items() if value not in (None, [], ""))
+    said = (_value(name, value) for name, value in known)
     return " ".join(said)
 
 
