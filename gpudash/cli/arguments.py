@@ -82,6 +82,14 @@ def interval(text: str, flag: str = "--interval") -> float:
     return seconds
 
 
+def hold(text: str) -> float:
+    """Read a hold. Raises UsageError outside 250 ms to 1 h."""
+    seconds = parse_duration(text, flag="--hold")
+    if not 0.25 <= seconds <= 3600:
+        raise UsageError(f"--hold {text}: must be between 250ms and 1h")
+    return seconds
+
+
 def require_terminal() -> None:
     """Raise UsageError where there is no terminal to draw on."""
     # A stream that was closed before the start is None.

@@ -9,12 +9,26 @@ from __future__ import annotations
 import os
 import sys
 
-COMMANDS = ("check", "config", "demo", "doctor", "hosts", "stream")
+COMMANDS = (
+    "baseline",
+    "check",
+    "config",
+    "demo",
+    "doctor",
+    "explain",
+    "hosts",
+    "stream",
+    "wait",
+)
 
 USAGE = """\
 usage: gpudash [HOST …]                 dashboard; no HOST = this machine
        gpudash demo [SCENARIO]          simulated fleet, no GPU needed
-       gpudash check [HOST …] [--gpu I,…] [--expect zero|healthy|free:N] [--format F]
+       gpudash check [HOST …] [--gpu I,…] [--expect zero|healthy|free:N] [--hold 10s] [--strict]
+       gpudash wait [HOST …] (--zero | --gpus N [--free SIZE]) [--hold 10s] [--timeout 5m]
+                    [-- CMD …]          until that is proven; then run CMD
+       gpudash baseline accept|list|forget [HOST …]   idle readings above zero that pass
+       gpudash explain [RUN]            what a proof did, from its record
        gpudash stream [HOST …] [--interval 1s]    samples as JSON lines
        gpudash doctor [HOST …]          what works here or there, and what to do where not
        gpudash hosts [HOST …]           what names and groups expand to
@@ -58,6 +72,18 @@ def _dispatch(words: list[str]) -> int:
             from gpudash.cli.commands import stream
 
             return stream.run(words[1:])
+        case "wait":
+            from gpudash.cli.commands import wait
+
+            return wait.run(words[1:])
+        case "baseline":
+            from gpudash.cli.commands import baseline
+
+            return baseline.run(words[1:])
+        case "explain":
+            from gpudash.cli.commands import explain
+
+            return explain.run(words[1:])
         case "doctor":
             from gpudash.cli.commands import doctor
 

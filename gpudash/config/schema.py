@@ -151,6 +151,15 @@ KEYS = (
         loosest_first=(False, True),
     ),
     Key(
+        name="baselines",
+        place=Place.TOP,
+        expects=_FLAG,
+        check=_flag,
+        default=True,
+        doc="Whether a reading that was accepted as idle passes; false: only 0 bytes does.",
+        loosest_first=(True, False),
+    ),
+    Key(
         name="transport",
         place=Place.HOST,
         expects='"auto", "asyncssh" or "openssh"',
@@ -244,7 +253,8 @@ def defaults_text() -> str:
     """Return a configuration file in which every key stands, commented out, at its default."""
     lines = [
         "# gpudash's configuration: every key at its default. A line that begins with # changes",
-        "# nothing. What the site's file says about readonly and sudo can only be tightened.",
+        "# nothing. What the site's file says about readonly, baselines and sudo can only be",
+        "# tightened.",
     ]
     for key in TOP_KEYS.values():
         lines += ["", f"# {key.doc} {key.variable} overrides it.", _commented(key)]

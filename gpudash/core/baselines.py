@@ -20,6 +20,8 @@ class Baseline:
     used_bytes: int
     accepted_at: str = ""
     """UTC, as written in the record."""
+    host: str = ""
+    """Under which name its host was read then; display only."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

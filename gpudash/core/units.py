@@ -110,3 +110,19 @@ def index_list(indices: list[int]) -> str:
         parts.append(str(first) if first == last else f"{first}–{last}")
         start = stop + 1
     return ", ".join(parts)
+
+
+_SIZE = re.compile(r"(\d+(?:\.\d+)?) ?(KiB|MiB|GiB|TiB|kB|KB|MB|GB|TB)")
+_SIZES: dict[str, int] = {
+    **{f"{letter}iB": 1 << power for letter, power in zip("KMGT", (10, 20, 30, 40), strict=True)},
+    **{f"{letter}B": 1000**power for letter, power in zip("kMGT", (1, 2, 3, 4), strict=True)},
+    "KB": 1000,
+}
+
+
+def parse_size(text: str, *, flag: str) -> int:
+    """Read `500MiB`, `40GiB`, `80GB` to bytes. Raises UsageError naming the flag."""
+    match = _SIZE.fullmatch(text.strip())
+    if match is None or float(match[1]) == 0:
+        raise UsageError(f"{flag} {text}: not a size", hint="Write it like 500MiB or 40GiB.")
+    return math.ceil(float(match[1]) * _SIZES[match[2]])

@@ -71,7 +71,7 @@ READING: dict[str, Any] = {
     "doubt": MAYBE_TEXT,
     "mig": [MIG],
 }
-VERDICTS = {"ZERO", "HELD", "UNKNOWN"}
+VERDICTS = {"ZERO", "BASELINE", "HELD", "UNKNOWN"}
 CODES = {0, 1, 3, 4, 6}
 GPU: dict[str, Any] = {
     **INFO,
@@ -138,17 +138,93 @@ HOST: dict[str, Any] = {
     "reach": REACH,
     "holders": [HOLDER],
 }
+BASES = {"zero", "baseline", "free"}
+EVIDENCE: dict[str, Any] = {
+    "basis": BASES,
+    "reach": REACH,
+    "held_s": (float,),
+    "samples": NUMBER,
+    "longest_gap_s": (float, int),
+    "first_seq": NUMBER,
+    "first_host_s": (float,),
+    "last_seq": NUMBER,
+    "last_host_s": (float,),
+    "source": TEXT,
+    "simulated": FLAG,
+    "driver": MAYBE_TEXT,
+    "handles": MAYBE_TEXT,
+    "notes": [TEXT],
+    "gpus": [
+        {
+            "index": NUMBER,
+            "uuid": MAYBE_TEXT,
+            "first_bytes": NUMBER,
+            "last_bytes": NUMBER,
+            "baseline_bytes": MAYBE_NUMBER,
+        }
+    ],
+}
+CLAIMANT: dict[str, Any] = {
+    "pid": NUMBER,
+    "command": MAYBE_TEXT,
+    "user": MAYBE_TEXT,
+    "owner": {"mine", "foreign", "unknown"},
+    "used_bytes": MAYBE_NUMBER,
+    "is_host_pid": FLAG,
+    "is_gone": FLAG,
+}
+BROKEN: dict[str, Any] = {
+    "cause": TEXT,
+    "sentence": TEXT,
+    "clear_s": MAYBE_FLOAT,
+    "was_proven": FLAG,
+    "gpu_indices": [NUMBER],
+    "gpu_uuid": MAYBE_TEXT,
+    "delta_bytes": MAYBE_NUMBER,
+    "settled": FLAG,
+    "claimants": [CLAIMANT],
+    "code": CODES,
+}
+PROOF: dict[str, Any] = {
+    "state": {"NONE", "HOLDING", "PROVEN", "BROKEN"},
+    "hold_s": (float,),
+    "basis": BASES | {None},
+    "reach": REACH,
+    "simulated": FLAG,
+    "hosts": [
+        {
+            "host": TEXT,
+            "state": {"NONE", "HOLDING", "PROVEN", "BROKEN"},
+            "exit_code": CODES,
+            "delay": MAYBE_TEXT,
+            "evidence": (None, EVIDENCE),
+            "broken": (None, BROKEN),
+        }
+    ],
+}
+WAIT: dict[str, Any] = {
+    "schema": {"gpudash.wait/1"},
+    "simulated": FLAG,
+    "exit_code": {0, 3, 4, 5, 6, 130},
+    "outcome": TEXT,
+    "record": TEXT,
+    "chosen": [{"index": NUMBER, "uuid": TEXT}],
+    "proofs": [PROOF],
+}
+WAIT_LINE: dict[str, Any] = {"schema": {"gpudash.wait/1"}, "record": TEXT, **PROOF}
 CHECK: dict[str, Any] = {
     "schema": {"gpudash.check/1"},
     "simulated": FLAG,
     "verdict": VERDICTS,
-    "basis": {"zero", None},
+    "basis": {"zero", "baseline", None},
     "clear": {"yes", "no", "unknown"},
     "expect": TEXT,
     "scope": MAYBE_TEXT,
     "exit_code": CODES,
     "hosts": [HOST],
     "reach": REACH,
+    "proof": (None, PROOF),
+    "record": MAYBE_TEXT,
 }
 CHECK_LINE: dict[str, Any] = {"schema": {"gpudash.check/1"}, **HOST}
 SAMPLE: dict[str, Any] = {

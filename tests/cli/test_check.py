@@ -137,7 +137,9 @@ def test_a_table_is_what_comes_without_a_format(
         (("--gpu", "8"), "0, 1"),
         (("--gpu", "GPU-ffff"), ""),
         (("--gpu", "elsewhere:0"), "local"),
-        (("--hold", "10s"), ""),
+        (("--hold", "10"), "10s"),
+        (("--hold", "10ms"), ""),
+        (("--hold", "10s", "--expect", "healthy"), "wait --gpus"),
     ],
     ids=" ".join,
 )

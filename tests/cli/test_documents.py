@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from gpudash.cli import diagnostics
-from gpudash.cli.commands.documents import verdict_table
+from gpudash.cli.commands.verdict_table import verdict_table
 from gpudash.core.errors import ExitCode
 from gpudash.core.verify import judge_fleet
 from tests.core.making import GIB, hello, process, reading, roster, sample, told

@@ -37,6 +37,7 @@ def test_nothing_said(tmp_path: Path) -> None:
         "theme": "gpudash-dark",
         "density": "auto",
         "readonly": False,
+        "baselines": True,
     }
     found = settings(config, "gpu-a")
     assert (found.transport, found.command, found.user, found.port) == ("auto", None, None, None)
@@ -58,6 +59,7 @@ def test_later_layers_speak_over_earlier_ones(tmp_path: Path) -> None:
         ("b", f"{tmp_path}/user.toml:1"),
         ("cell", "GPUDASH_DENSITY"),
         (False, "default"),
+        (True, "default"),
     ]
 
 

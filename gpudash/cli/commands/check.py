@@ -17,11 +17,18 @@ if TYPE_CHECKING:
 
 def run(words: list[str]) -> int:
     """Read the hosts once, print the verdict, return its exit code."""
-    if not _is_about_here(words):
-        from gpudash.cli.commands import checked, reading
+    if not _is_about_here(words) or _is_held(words):
+        from gpudash.cli.commands import checked
 
         plan = checked.parse(words)
-        return checked.report(reading.read(plan.ways), plan)
+        if plan.hold_s is None:
+            from gpudash.cli.commands import reading
+
+            return checked.report(reading.read(plan.ways), plan)
+        from gpudash.cli.commands import held
+
+        fleet, proof, run = held.prove(plan, words)
+        return checked.report(fleet, plan, proof, run)
     probe = _start_early(words)
     try:
         from gpudash.cli.commands import checked
@@ -48,6 +55,11 @@ def _is_about_here(words: list[str]) -> bool:
             return False
         is_value = word in ("--gpu", "--expect", "--format")
     return True
+
+
+def _is_held(words: list[str]) -> bool:
+    """Tell whether a proof may be asked for: one reading needs no event loop."""
+    return any(word.startswith("--hold") for word in words)
 
 
 def _start_early(words: list[str]) -> oneshot.Probe | None:

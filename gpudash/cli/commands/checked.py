@@ -10,7 +10,9 @@ from dataclasses import dataclass
 from gpudash.cli import arguments, diagnostics, output
 from gpudash.cli.commands import documents
 from gpudash.cli.commands.holders import joint_reach, reach_document
+from gpudash.cli.commands.verdict_table import verdict_table
 from gpudash.cli.ways import ways_of
+from gpudash.config.baselines import load_baselines
 from gpudash.core.errors import ExitCode, UsageError
 from gpudash.core.model import Fleet
 from gpudash.core.scope import Scope, parse_scope
@@ -18,6 +20,12 @@ from gpudash.core.verify import FleetVerdict, GpuVerdict, Verdict, judge_fleet
 
 FORMATS = (*output.FORMATS, "smi")
 SCHEMA = "gpudash.check/1"
+_BASES = {Verdict.ZERO: "zero", Verdict.BASELINE: "baseline"}
+
+
+TYPE_CHECKING = False  # as in sources/oneshot.py
+if TYPE_CHECKING:
+    from gpudash.core.proof import Proof
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,6 +59,8 @@ def parse(words: list[str]) -> argparse.Namespace:
         metavar="WHAT",
         help="zero (default); healthy: busy is fine; free:N: at least N GPUs at zero",
     )
+    parser.add_argument("--hold", metavar="D", help="prove it over so long, 10s for example")
+    parser.add_argument("--strict", action="store_true", help="an accepted baseline counts as held")
     parser.add_argument("--format", default="table", metavar="F", help=" | ".join(FORMATS))
     plan = parser.parse_words(words)
     plan.format = arguments.choose(plan.format, FORMATS, "format")
@@ -64,7 +74,20 @@ def parse(words: list[str]) -> argparse.Namespace:
     # Said twice it means both: the last one alone would leave out a GPU that was asked for.
     plan.gpu = None if plan.gpu is None else ",".join(plan.gpu)
     plan.scope = None if plan.gpu is None else parse_scope(plan.gpu)
+    plan.hold_s = _hold(plan)
+    plan.baselines = load_baselines(is_strict=plan.strict)
     return plan
+
+
+def _hold(plan: argparse.Namespace) -> float | None:
+    if plan.hold is None:
+        return None
+    if plan.expect.text != "zero":
+        raise UsageError(
+            "--hold proves zero, and nothing else can be expected of it",
+            hint="For some GPUs of this machine: gpudash wait --gpus N",
+        )
+    return arguments.hold(plan.hold)
 
 
 def parse_expectation(text: str) -> Expectation:
@@ -99,21 +122,37 @@ def _free_code(verdict: FleetVerdict, wanted: int) -> ExitCode:
     return verdict.exit_code if free + unknown >= wanted else ExitCode.HELD
 
 
-def report(fleet: Fleet, plan: argparse.Namespace) -> int:
-    """Print the verdict in the wanted format; return the exit code, also where nobody reads it."""
+def report(
+    fleet: Fleet, plan: argparse.Namespace, proof: Proof | None = None, run: str | None = None
+) -> int:
+    """Print the verdict in the wanted format; return the exit code, also where nobody reads it.
+
+    `proof` is what was held, and `run` its record.
+    """
     scope: Scope | None = plan.scope
-    verdict = judge_fleet(fleet, scope)
-    code = exit_code(verdict, plan.expect)
+    verdict = judge_fleet(fleet, scope, plan.baselines)
+    code = exit_code(verdict, plan.expect) if proof is None else proof.exit_code
     with contextlib.suppress(output.Closed):
-        _print(verdict, plan, code)
+        _print(verdict, plan, code, proof, run)
     _narrate(verdict)
+    if proof is not None:
+        from gpudash.core.prooflines import proof_sentences
+
+        for sentence in proof_sentences(proof):
+            diagnostics.say(f"gpudash: {sentence}")
     return int(code)
 
 
-def _print(verdict: FleetVerdict, plan: argparse.Namespace, code: ExitCode) -> None:
+def _print(
+    verdict: FleetVerdict,
+    plan: argparse.Namespace,
+    code: ExitCode,
+    proof: Proof | None,
+    run: str | None,
+) -> None:
     match plan.format:
         case "json":
-            output.write_json(_document(verdict, plan, code))
+            output.write_json(_document(verdict, plan, code, proof, run))
         case "jsonl":
             for host in verdict.hosts:
                 output.write_line({"schema": SCHEMA, **documents.host_document(host)})
@@ -126,22 +165,41 @@ def _print(verdict: FleetVerdict, plan: argparse.Namespace, code: ExitCode) -> N
                 driver = host.host.facts.driver if host.host.facts else None
                 output.write(smi_format((gpu.gpu for gpu in host.gpus), driver))
         case _:
-            output.write(documents.verdict_table(verdict, code))
+            output.write(verdict_table(verdict, code, proof))
 
 
-def _document(verdict: FleetVerdict, plan: argparse.Namespace, code: ExitCode) -> dict[str, object]:
-    hosts = [documents.host_document(host) for host in verdict.hosts]
+def _document(
+    verdict: FleetVerdict,
+    plan: argparse.Namespace,
+    code: ExitCode,
+    proof: Proof | None,
+    run: str | None,
+) -> dict[str, object]:
     return {
         "schema": SCHEMA,
         "simulated": any(host.host.is_simulated for host in verdict.hosts),
         "verdict": verdict.verdict.value,
-        "basis": "zero" if verdict.verdict is Verdict.ZERO else None,
+        "basis": _BASES.get(verdict.verdict),
         "clear": verdict.clear.value,
         "expect": plan.expect.text,
         "scope": plan.gpu,
         "exit_code": int(code),
-        "hosts": hosts,
-        "reach": joint_reach([reach_document(host.host) for host in verdict.hosts]),
+        "hosts": [documents.host_document(host) for host in verdict.hosts],
+        **_proven(verdict, proof, run),
+    }
+
+
+def _proven(verdict: FleetVerdict, proof: Proof | None, run: str | None) -> dict[str, object]:
+    """Return how far it sees, and what only a proof has."""
+    if proof is None:
+        reach = joint_reach([reach_document(host.host) for host in verdict.hosts])
+        return {"reach": reach, "proof": None, "record": None}
+    from gpudash.core.prooflines import proof_document, reach_document_of
+
+    return {
+        "reach": reach_document_of(proof.reach),
+        "proof": proof_document(proof),
+        "record": run,
     }
 
 

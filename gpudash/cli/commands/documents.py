@@ -1,26 +1,10 @@
-"""A verdict as JSON, CSV and a table. Keys are a contract: they are only ever added."""
+"""A verdict as JSON and CSV. Keys are a contract: they are only ever added."""
 
 from __future__ import annotations
 
-from gpudash.cli.commands.holders import (
-    holder_documents,
-    host_lines,
-    reach_document,
-    who_holds,
-)
-from gpudash.cli.output import table
+from gpudash.cli.commands.holders import holder_documents, reach_document
 from gpudash.core import nvml
-from gpudash.core.distance import clock_words
-from gpudash.core.errors import ExitCode
-from gpudash.core.families import (
-    family_key,
-    gpu_processes,
-    heirs_of,
-    info_of,
-    is_dead,
-    is_hidden,
-    owner_of,
-)
+from gpudash.core.families import family_key, heirs_of, info_of, is_dead, is_hidden, owner_of
 from gpudash.core.model import (
     GpuInfo,
     GpuProcess,
@@ -31,9 +15,7 @@ from gpudash.core.model import (
     ProcessInfo,
 )
 from gpudash.core.names import clean_text, process_label
-from gpudash.core.readings import held_bytes, held_sum
-from gpudash.core.units import ceil_mib, format_known, grouped, plural
-from gpudash.core.verify import FleetVerdict, GpuVerdict, HostVerdict, Verdict
+from gpudash.core.verify import FleetVerdict, GpuVerdict, HostVerdict
 
 CSV_HEADER = (
     "host",
@@ -198,81 +180,6 @@ def csv_rows(verdict: FleetVerdict) -> list[tuple[object, ...]]:
             blank = (None,) * 6
             rows.append((host.host.name, *blank, host.verdict.value, host.reason))
     return rows
-
-
-def verdict_table(verdict: FleetVerdict, code: ExitCode) -> str:
-    """Return the verdict for a person: a block a host, then one line for all."""
-    blocks = [_host_block(host) for host in verdict.hosts]
-    return "\n".join(blocks) + _summary(verdict, code)
-
-
-def _host_block(verdict: HostVerdict) -> str:
-    host = verdict.host
-    facts = host.facts
-    title = [host.name]
-    if verdict.gpus:
-        names = {clean_text(gpu.gpu.info.name) for gpu in verdict.gpus if gpu.gpu.info.name}
-        title.append(f"{len(verdict.gpus)} × {'/'.join(sorted(names)) or 'GPU'}")
-    if facts and facts.driver:
-        title.append(f"driver {clean_text(facts.driver, 32)}")
-    if host.is_simulated:
-        title.append("SIMULATED")
-    if facts and facts.source == "nvidia-smi":
-        title.append("read through nvidia-smi")
-    if host.transport.partition(":")[0] not in ("", "ssh"):
-        title.append(clean_text(host.transport))
-    title += [note.upper() for note in host.link_notes]
-    title += [clock_words(host)] if clock_words(host) else []
-    lines = "  ".join(title) + "\n"
-    if not verdict.gpus:
-        return f"{lines}  {verdict.reason}\n"
-    rows = [("GPU", "used", "total", "util", "verdict", "")]
-    rows += [_gpu_row(host, gpu) for gpu in verdict.gpus]
-    return lines + table(rows, right=frozenset({0, 1, 2, 3})) + host_lines(host)
-
-
-def _gpu_row(host: Host, verdict: GpuVerdict) -> tuple[str, str, str, str, str, str]:
-    gpu = verdict.gpu
-    reading = gpu.reading or GpuReading()
-    used = format_known(*held_bytes(reading))
-    total = (
-        "?" if gpu.info.total_bytes is None else f"{grouped(ceil_mib(gpu.info.total_bytes))} MiB"
-    )
-    util = "–" if reading.utilisation_pct is None else f"{reading.utilisation_pct}%"
-    said = verdict.reason if verdict.verdict is not Verdict.HELD else who_holds(host, gpu)
-    return str(gpu.info.index), used, total, util, _word(verdict), said or verdict.note
-
-
-def _word(verdict: GpuVerdict) -> str:
-    if verdict.gpu.state is GpuState.NEEDS_RESET:
-        return "needs reset"
-    if verdict.gpu.state is GpuState.LOST:
-        return "lost"
-    return verdict.verdict.value.lower()
-
-
-def _summary(verdict: FleetVerdict, code: ExitCode) -> str:
-    gpus = [gpu for host in verdict.hosts for gpu in host.gpus]
-    held = [gpu for gpu in gpus if gpu.is_certainly_held]
-    zero = sum(gpu.verdict is Verdict.ZERO for gpu in gpus)
-    unknown = sum(gpu.verdict is Verdict.UNKNOWN for gpu in gpus)
-    if not gpus:
-        return f"{verdict.verdict.value}: nothing was read  (exit {int(code)})\n"
-    facts = [f"{zero} of {plural(len(gpus), 'GPU')} at 0 MiB, one reading"]
-    if held:
-        total = format_known(*held_sum(gpu.gpu.reading for gpu in held))
-        families = sum(len(_holding(host)) for host in verdict.hosts)
-        by = f", {plural(families, 'holder')} listed" if families else ""
-        facts.append(f"{total} held{by}")
-    if unknown:
-        facts.append(f"{unknown} unknown")
-    return f"{verdict.verdict.value}: {'; '.join(facts)}  (exit {int(code)})\n"
-
-
-def _holding(verdict: HostVerdict) -> set[object]:
-    """Return the families listed on the GPUs in scope."""
-    host = verdict.host
-    return {family_key(host, pid) for gpu in verdict.gpus for pid, _ in gpu_processes(gpu.gpu)}
 
 
 def gpu_advice(verdict: GpuVerdict) -> str:

@@ -6,8 +6,8 @@ from dataclasses import dataclass, replace
 from enum import Enum
 
 from gpudash.core.families import pids_are_local
-from gpudash.core.holders import OUTSIDE, is_ours
-from gpudash.core.holding import Device, Process, Reach, Scan, reach_of
+from gpudash.core.holders import OUTSIDE
+from gpudash.core.holding import Device, Process, Reach, Scan, is_probe, reach_of
 from gpudash.core.model import GpuInfo, Host
 from gpudash.core.names import clean_text
 from gpudash.core.units import plural
@@ -115,7 +115,7 @@ class Evidence:
         scan = self.scan
         if scan is None:
             return ""
-        found = [one for one in scan.processes if _gpu_handles(one) and not is_ours(one, scan)]
+        found = [one for one in scan.processes if _gpu_handles(one) and not is_probe(one)]
         if not found:
             return ""
         handles = sum(_gpu_handles(one) for one in found)

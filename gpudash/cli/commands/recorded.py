@@ -1,0 +1,59 @@
+"""The record of one command: begun before anything happens, ended whatever happens."""
+
+from __future__ import annotations
+
+import contextlib
+import getpass
+import os
+import socket
+from collections.abc import Iterator, Sequence
+
+from gpudash import __version__
+from gpudash.cli import diagnostics
+from gpudash.core.errors import ExitCode, GpudashError
+from gpudash.core.masking import masked_argv
+from gpudash.core.record import begun, ended
+from gpudash.core.ways import Way
+from gpudash.services.recorder import CLOSE_S, Recorder, Run
+
+
+@contextlib.contextmanager
+def recording(topic: str, command: Sequence[str], ways: tuple[Way, ...]) -> Iterator[Run]:
+    """Begin a record and wait at the end until it is written; who ends it says how it went."""
+    recorder = Recorder(tell=lambda problem: diagnostics.say(f"gpudash: {problem}"))
+    run = recorder.begin(topic)
+    run.begin_durably(
+        begun(
+            masked_argv(command),
+            version=__version__,
+            user=_user(),
+            machine=socket.gethostname(),
+            hosts=tuple(way.name for way in ways),
+            is_simulated=False,
+            pid=os.getpid(),
+        )
+    )
+    try:
+        yield run
+    except GpudashError as error:
+        _end(run, int(error.exit_code), error.message)
+        raise
+    except BaseException as error:
+        _end(run, int(ExitCode.UNKNOWN), f"this is a bug in gpudash: {type(error).__name__}")
+        raise
+    finally:
+        _end(run, int(ExitCode.UNKNOWN), "it ended without a word")
+        if not recorder.end(CLOSE_S):
+            diagnostics.say(f"gpudash: the record is not whole: {run.path}: the disk hangs")
+
+
+def _end(run: Run, code: int, says: str) -> None:
+    if not run.has_ended:
+        run.end(ended(code, says))
+
+
+def _user() -> str:
+    try:
+        return getpass.getuser()
+    except (KeyError, OSError):
+        return str(os.geteuid()) if hasattr(os, "geteuid") else "?"
