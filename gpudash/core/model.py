@@ -1,7 +1,6 @@
-"""The values that every room shares: GPUs, readings, processes, hosts.
+"""Values that every room shares. `None` is "the driver didn't say", never 0; units end names.
 
-Frozen, tuples instead of lists, units in field names. `None` always means "the driver didn't
-say", never 0. Nothing here is a colour, a formatted string or a live object.
+Nothing here is a colour, a formatted string or a live object.
 """
 
 from __future__ import annotations
@@ -274,8 +273,7 @@ class Happening:
     letter: str = ""
     """Of the family it is about."""
     owner: Owner | None = None
-    tone: str = ""
-    """`good`, `bad`, `warn`, `zero`, `proven` or nothing."""
+    tone: str = ""  # good, bad, warn, zero, proven or nothing
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -180,5 +180,6 @@ def test_no_configuration_at_all(gpudash_command: Runner, tmp_path: Path) -> Non
         'theme,"""gpudash-dark""",default\n'
         'density,"""auto""",default\n'
         "readonly,false,default\n"
+        "baselines,true,default\n"
     )
     assert os.listdir(tmp_path) == []
