@@ -35,6 +35,7 @@ from gpudash.services.leap import Leap, keep_looking
 from gpudash.services.trace import remember
 from gpudash.services.watch import Watch, watch_of
 from gpudash.sources.base import HostSource, SourceError, Stream
+from gpudash.sources.standins import made_up
 
 log = logging.getLogger(__name__)
 
@@ -68,8 +69,7 @@ class FleetMonitor:
         }
         self._leap: Leap | None = None
         self._leap_task: asyncio.Task[None] | None = None
-        made_up = frozenset(source.name for source in sources if source.is_simulated)
-        self.fleet: Fleet = new_fleet(tuple(self._watches), clock.now(), simulated=made_up)
+        self.fleet: Fleet = new_fleet((*self._watches,), clock.now(), simulated=made_up(sources))
         self.history = History()
         self.version = 0
         self.listeners = [] if listener is None else [listener]

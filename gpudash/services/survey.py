@@ -17,6 +17,7 @@ from gpudash.core.model import Fleet, Problem
 from gpudash.services.lookout import scan_arguments
 from gpudash.services.pulse import Pulse
 from gpudash.sources.base import HostSource, SourceError, Stream
+from gpudash.sources.standins import made_up
 
 PATIENCE_S = 90.0
 """Login, first answer of a slow driver, and a queue of other logins before."""
@@ -27,7 +28,7 @@ PING_PATIENCE_S = 2.0
 
 async def survey(sources: tuple[HostSource, ...], patience_s: float = PATIENCE_S) -> Fleet:
     """Return the fleet after one reading of each host, with who holds what where that is known."""
-    reading = _Reading(tuple(source.name for source in sources))
+    reading = _Reading(sources)
     async with asyncio.TaskGroup() as group:
         for source in sources:
             group.create_task(reading.read(source, patience_s), name=f"read {source.name}")
@@ -35,8 +36,9 @@ async def survey(sources: tuple[HostSource, ...], patience_s: float = PATIENCE_S
 
 
 class _Reading:
-    def __init__(self, names: tuple[str, ...]) -> None:
-        self.fleet = new_fleet(names, 0.0)
+    def __init__(self, sources: tuple[HostSource, ...]) -> None:
+        names = tuple(source.name for source in sources)
+        self.fleet = new_fleet(names, 0.0, simulated=made_up(sources))
 
     def _apply(self, name: str, event: Event) -> None:
         self.fleet = apply(self.fleet, name, event, 0.0)

@@ -284,3 +284,24 @@ def test_zero_seen_from_inside_is_zero_with_a_partial_reach(stage: Stage) -> Non
     assert (seen.code, seen.document["verdict"]) == (0, "ZERO")
     assert seen.document["reach"]["word"] == "partial"
     assert "processes outside this container not visible" in seen.document["reach"]["why"]
+
+
+# -- stand-ins are never taken for GPUs --------------------------------------------------------
+
+
+@in_a_room
+def test_whatever_is_seen_through_stand_ins_is_marked(stage: Stage) -> None:
+    assert b"SIMULATED" in stage.gpudash("check").stdout
+    assert b"SIMULATED" not in stage.gpudash("check", device_map=None).stdout
+    assert b"SIMULATED" in stage.gpudash("doctor").stdout
+    # Without NVML what is read comes through nvidia-smi, which knows nothing of stand-ins.
+    stage.write(stage.driver.with_init_error(12))
+    assert stage.check().document["simulated"] is True
+
+
+@in_a_room
+def test_a_map_that_is_none_is_refused_before_anything_starts(stage: Stage) -> None:
+    for words in (("check",), ("doctor",), ()):
+        done = stage.gpudash(*words, device_map="1:7=zero")
+        assert done.returncode == 2
+        assert b"GPUDASH_DEVICE_MAP" in done.stderr

@@ -144,8 +144,10 @@ def _reduced(name: str, events: list[Event]) -> Fleet:
     from gpudash.core.events import Ack
     from gpudash.core.families import pids_are_local
     from gpudash.core.fleet import apply, new_fleet
+    from gpudash.sources.standins import has_standins
 
-    fleet = new_fleet((name,), 0.0)
+    simulated = frozenset((name,)) if has_standins() else frozenset()
+    fleet = new_fleet((name,), 0.0, simulated=simulated)
     for event in events:
         if not isinstance(event, Ack) or pids_are_local(fleet.hosts[0]):
             fleet = apply(fleet, name, event, 0.0)
