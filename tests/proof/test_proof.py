@@ -21,8 +21,7 @@ from gpudash.core.events import (
     LinkUp,
 )
 from gpudash.core.events import Scanned as EventScanned
-from gpudash.core.holders import PROBE_MARK
-from gpudash.core.holding import Existence
+from gpudash.core.holding import PROBE_MARK, Existence
 from gpudash.core.model import Problem
 from gpudash.core.proof import (
     Basis,
