@@ -407,6 +407,8 @@ def make_trace(chance: Random) -> Trace:
         entries = (Baseline(uuid="GPU-1", driver=DRIVER, used_bytes=ACCEPTED),)
         trace.baselines = Baselines(entries=entries, is_strict=chance.random() < 0.1)
     stage.hello(0)
+    if stage.has_baseline and chance.random() < 0.1:
+        _new_driver(stage)
     for _ in range(chance.choice((1, 1, 2))):
         for _ in range(chance.randint(0, 6)):
             stage.tick()
