@@ -9,6 +9,8 @@ from dataclasses import dataclass
 from enum import Enum
 
 from gpudash.core.problem import Problem as Problem
+from gpudash.core.processes import Ancestor as Ancestor
+from gpudash.core.processes import ProcessInfo as ProcessInfo
 
 TYPE_CHECKING = False  # typing takes 5 ms to import; a scan is seldom looked at
 if TYPE_CHECKING:
@@ -137,48 +139,6 @@ class Owner(Enum):
     MINE = "mine"
     FOREIGN = "foreign"
     UNKNOWN = "unknown"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Ancestor:
-    """One step up from a process."""
-
-    pid: int
-    start_ticks: int
-    uid: int
-    comm: str
-    argv: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ProcessInfo:
-    """What /proc says of a process; from the hand."""
-
-    pid: int
-    start_ticks: int
-    """Field 22 of /proc/PID/stat: clock ticks after boot. With the pid it is an identity."""
-    uid: int
-    user: str
-    comm: str
-    argv: tuple[str, ...]
-    """Cut to a few hundred bytes; empty for a zombie."""
-    state: str
-    """One letter, as in /proc/PID/stat."""
-    age_s: float
-    """Seconds since start on the host's clock, at `known_at_s`."""
-    known_at_s: float = 0.0
-    """Viewer's clock when the answer came."""
-    ancestors: tuple[Ancestor, ...] = ()
-    """From the parent upwards, without pid 1."""
-
-    @property
-    def has_ended(self) -> bool:
-        """Tell whether its main thread ended and nobody took note: it is not called alive."""
-        return self.state == "Z"
-
-    def age(self, now_s: float) -> float:
-        """Return seconds since start at a time of the viewer's clock."""
-        return self.age_s + max(0.0, now_s - self.known_at_s)
 
 
 class Link(Enum):

@@ -121,8 +121,10 @@ def state_of(info: GpuInfo, reading: GpuReading | None) -> GpuState:
     """Tell what can be said of a GPU from the codes of one reading."""
     if reading is None:
         return GpuState.UNREAD
-    codes = reading.codes | {part.fault_code for part in reading.mig}
-    if codes & {nvml.GPU_IS_LOST, nvml.GPU_NOT_FOUND}:
+    codes = reading.codes
+    if reading.mig:
+        codes = codes | {part.fault_code for part in reading.mig if part.fault_code is not None}
+    if codes and codes & {nvml.GPU_IS_LOST, nvml.GPU_NOT_FOUND}:
         return GpuState.LOST
     if nvml.RESET_REQUIRED in codes:
         return GpuState.NEEDS_RESET

@@ -16,11 +16,16 @@ _STATE_REASON = {
 
 def is_anybody_listed(reading: GpuReading | None) -> bool:
     """Tell whether a process is listed at all: whoever is listed has a context, which costs."""
-    return reading is not None and (any(_lists(reading)) or reading.hidden_processes > 0)
+    if reading is None:
+        return False
+    return bool(reading.processes) or reading.hidden_processes > 0 or any(_lists(reading))
 
 
 def _lists(reading: GpuReading) -> tuple[tuple[GpuProcess, ...], ...]:
     """Return all process lists of a GPU, its slices' included."""
+    if not reading.mig:
+        # Nearly all GPUs, and every verdict asks.
+        return (reading.processes,) if reading.processes else ()
     return tuple(
         listed or () for listed in (reading.processes, *(part.processes for part in reading.mig))
     )
@@ -44,7 +49,7 @@ def why_zero_is_open(reading: GpuReading) -> str:
     unsized = any(process.used_bytes is None for rows in _lists(reading) for process in rows)
     if unsized or reading.hidden_processes:
         return "a process is listed and what it holds is not reported"
-    return _unread_slice(reading)
+    return _unread_slice(reading) if reading.mig else ""
 
 
 def _unread_slice(reading: GpuReading) -> str:

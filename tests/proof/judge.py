@@ -27,9 +27,9 @@ from tests.proof.traces import Trace
 HOLD_S = 1.0
 MOST_GAP_S = 0.75
 LEAST_SAMPLES = 4
-LATE_S = 1.55
+LATE_S = 1.75
 HIGHEST_PID = 4_194_304
-NEW_CLOCK = "another boot"
+NEW_CLOCK = "another probe, boot or driver"
 BAD_CODES = {15, 16, 28}
 
 
@@ -112,7 +112,8 @@ def _judge_chain(chain: list[_Row], claim: Claim, told: list[_Row]) -> list[str]
         said.append("the GPUs are others")
     boots = [place for place, row in enumerate(told) if row.why == NEW_CLOCK]
     since = told[boots[-1] if boots else 0 :]
-    fastest = min(row.delay_s for row in since if row.word in ("zero", "baseline"))
+    here = ("zero", "baseline")
+    fastest = min(row.delay_s for row in since if row.word in here or row.why == NEW_CLOCK)
     if claim.proven_seq == claim.last_seq and chain[-1].delay_s - fastest > LATE_S:
         said.append("proven by an old sample")
     return said
@@ -128,7 +129,7 @@ def _rows(trace: Trace) -> list[_Row]:
     last_seq = -1
     for at_s, event in trace.events:
         if isinstance(event, Hello):
-            row = _hello_row(trace, hello, event)
+            row = _hello_row(trace, hello, event, at_s - event.host_monotonic_s)
             if event.seq == 0:
                 last_seq = -1
             gone = [info for info in known if info.uuid not in {one.uuid for one in event.roster}]
@@ -150,9 +151,9 @@ def _rows(trace: Trace) -> list[_Row]:
     return rows
 
 
-def _hello_row(trace: Trace, before: Hello | None, hello: Hello) -> _Row:
+def _hello_row(trace: Trace, before: Hello | None, hello: Hello, delay_s: float) -> _Row:
     if before is None:
-        return _Row("loss", why="the first greeting")
+        return _Row("loss", why=NEW_CLOCK, delay_s=delay_s)
     same = (
         hello.seq != 0
         and hello.facts.boot_id == before.facts.boot_id
@@ -161,8 +162,8 @@ def _hello_row(trace: Trace, before: Hello | None, hello: Hello) -> _Row:
     )
     if same:
         return _Row("nothing")
-    is_boot = hello.facts.boot_id != before.facts.boot_id
-    return _Row("loss", why=NEW_CLOCK if is_boot else "another greeting")
+    is_new = hello.seq == 0 or hello.facts != before.facts
+    return _Row("loss", why=NEW_CLOCK if is_new else "another greeting", delay_s=delay_s)
 
 
 def _chosen(trace: Trace, roster: tuple[GpuInfo, ...]) -> list[tuple[str | None, bool]]:

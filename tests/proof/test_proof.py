@@ -211,6 +211,41 @@ def test_what_was_read_long_ago_completes_no_proof() -> None:
     assert drive.proof.is_proven
 
 
+def test_another_probe_has_another_way_and_what_waits_for_it_is_late_too() -> None:
+    drive = Driver(hold_s=1.0, restarts=True)
+    drive.ticks(5, *ZERO)
+    drive.at_s += 20.0
+    drive.tell(replace(hello(*roster(2), interval_s=0.25), host_monotonic_s=BOOT_S + drive.at_s))
+    drive.seq[HOST] = 0
+    drive.at_s += 3.0
+    for number in range(12):
+        drive.tick(*ZERO, after_s=0.0, late_s=2.75 - number * 0.25)
+        assert drive.host.is_proven is (number >= 5)
+
+
+def test_a_host_that_stood_still_for_a_moment_is_believed_again_in_time() -> None:
+    drive = Driver(hold_s=1.0, restarts=True)
+    drive.ticks(5, *ZERO)
+    drive.at_s += 4.0
+    late = [drive.tick(*ZERO, late_s=4.0) or drive.host.phase for _ in range(1200)]
+    assert late[0] is Phase.UNWATCHED
+    assert late[-1] is Phase.PROVEN
+    anew = Driver(hold_s=1.0, restarts=True)
+    anew.ticks(5, *ZERO)
+    anew.at_s += 4.0
+    anew.told(Restart())
+    for _ in range(5):
+        anew.tick(*ZERO, late_s=4.0)
+    assert anew.proof.is_proven
+
+
+def test_what_device_numbers_of_a_stand_in_explain_is_simulated() -> None:
+    drive = proven()
+    assert not drive.proof.is_simulated
+    drive.scanned(replace(scan_of(at_s=BOOT_S + 1.3), is_simulated=True))
+    assert drive.proof.is_simulated
+
+
 def test_memory_among_the_late_samples_breaks_the_hold() -> None:
     drive = Driver(hold_s=1.0)
     drive.ticks(3, *ZERO)

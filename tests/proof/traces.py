@@ -407,6 +407,8 @@ def make_trace(chance: Random) -> Trace:
         entries = (Baseline(uuid="GPU-1", driver=DRIVER, used_bytes=ACCEPTED),)
         trace.baselines = Baselines(entries=entries, is_strict=chance.random() < 0.1)
     stage.hello(0)
+    if stage.has_baseline and chance.random() < 0.1:
+        _new_driver(stage)
     for _ in range(chance.choice((1, 1, 2))):
         for _ in range(chance.randint(0, 6)):
             stage.tick()
@@ -422,11 +424,13 @@ def clean_tail(trace: Trace) -> int:
     """Return how many clean, regular and prompt samples in a row end a trace."""
     count = 0
     whens = [
-        at_s - event.host_monotonic_s for at_s, event in trace.events if isinstance(event, Sample)
+        at_s - event.host_monotonic_s
+        for at_s, event in trace.events
+        if isinstance(event, Sample | Hello)
     ]
     rosters = [{info.uuid for info in e.roster} for _, e in trace.events if isinstance(e, Hello)]
     is_one_gone = any(roster - rosters[-1] for roster in rosters)
-    if is_one_gone or not whens or whens[-1] > min(whens) + 1.0:
+    if is_one_gone or whens[-1] > min(whens) + 1.0:
         return 0
     after: tuple[float, Sample] | None = None
     for at_s, event in reversed(trace.events):

@@ -7,7 +7,6 @@ from dataclasses import replace
 from gpudash.core.errors import UsageError
 from gpudash.core.holding import Scan
 from gpudash.core.model import Fleet, Host
-from gpudash.core.proof.breaks import BreakKind
 from gpudash.core.proof.evidence import Tick, speaks_for
 from gpudash.core.proof.moves import MOVES, Case, Moved, ask_scan, slow_down
 from gpudash.core.proof.naming import explained, named
@@ -100,6 +99,7 @@ def _restarted(proof: HostProof) -> Moved:
         broken=None,
         delay="",
         unwatched_since_s=None,
+        quickest=None,
     )
     return slow_down(anew)
 
@@ -148,20 +148,12 @@ def _noted(proof: HostProof, reading: Reading, host: Host) -> HostProof:
     tick = reading.tick
     if tick is not None:
         return replace(proof, judged=judged, seen=tick, quickest=quickest_after(proof, tick))
-    proof = replace(proof, judged=judged, seen=proof.seen if host.seq >= 0 else None)
-    if reading.kind not in (BreakKind.RESTARTED, BreakKind.REBOOTED):
-        return proof
-    clock = _clock_of(host)
-    quickest = proof.quickest if clock is not None and clock == proof.clock else None
-    return replace(proof, clock=clock, quickest=quickest)
-
-
-def _clock_of(host: Host) -> tuple[str, str] | None:
-    """Return what names the clock of a host's samples; None where it may be another one by now."""
-    facts = host.facts
-    if facts is None or facts.boot_id is None:
-        return None
-    return facts.source, facts.boot_id
+    return replace(
+        proof,
+        judged=judged,
+        seen=proof.seen if host.seq >= 0 else None,
+        quickest=reading.greeted or proof.quickest,
+    )
 
 
 def _named(proof: HostProof, host: Host, at_s: float, effects: Effects) -> Moved:

@@ -40,8 +40,9 @@ from gpudash.core.verify import GpuVerdict, HostVerdict, judge_host
 
 LATE_S = 1.5
 """A sample so much later than the quickest is one of a link that catches up."""
-DRIFT = 0.0005
-"""Two machines' clocks run apart by no more than this; 30 s of silence are then 15 ms."""
+DRIFT = 0.01
+"""So much a second the quickest delivery is forgotten: clocks run apart, and a machine that stood
+still for some seconds is late from then on. 30 s of silence are 0.3 s."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,6 +58,8 @@ class Reading:
     """Of LOST: which loss."""
     why: str = ""
     """A clause for LOST, INTERRUPTED and STALLED."""
+    greeted: Tick | None = None
+    """When another probe or boot began: its clock is another one too."""
     decides: bool = False
     """A proof that is tried once is refused by it where no hold began yet."""
 
@@ -71,7 +74,7 @@ def sign_of(proof: HostProof, policy: Policy, observed: Observed, at_s: float) -
         case Sample():
             return _sample_sign(proof, policy, event, host, at_s)
         case Hello():
-            return _hello_sign(proof, policy, event, host)
+            return _hello_sign(proof, policy, event, host, at_s)
         case LinkStale():
             return Reading(sign=Sign.STALLED, why="no line comes")
         case LinkSlept():
@@ -110,12 +113,18 @@ def _fault_sign(policy: Policy, fault: Fault, host: Host) -> Reading | None:
     return _lost(BreakKind.LINK if fault.is_fatal else BreakKind.UNKNOWN, why, host, policy)
 
 
-def _hello_sign(proof: HostProof, policy: Policy, hello: Hello, host: Host) -> Reading | None:
+def _hello_sign(
+    proof: HostProof, policy: Policy, hello: Hello, host: Host, at_s: float
+) -> Reading | None:
     if not hello.roster:
         return _lost(BreakKind.ROSTER, "no GPUs found", host, policy)
-    if change := _change(proof, hello, host, policy):
-        return _lost(*change, host, policy, decides=False)
-    return None
+    change = _change(proof, hello, host, policy)
+    if change is None:
+        return None
+    lost = _lost(*change, host, policy, decides=False)
+    if change[0] not in (BreakKind.RESTARTED, BreakKind.REBOOTED):
+        return lost
+    return replace(lost, greeted=Tick(seq=0, host_s=hello.host_monotonic_s, at_s=at_s))
 
 
 def _change(

@@ -64,9 +64,7 @@ class HostProof:
     seen: Tick | None = None
     """The newest sample of this probe, clear or not."""
     quickest: Tick | None = None
-    """The sample of this clock that came soonest after it was read."""
-    clock: tuple[str, str] | None = None
-    """Source and boot of the host's clock; None where not even the boot is known."""
+    """The greeting or sample of this probe that came soonest after it was read."""
     is_fast: bool = False
     """The faster rate was asked for and not given back."""
     scans_for: str = ""
@@ -168,4 +166,7 @@ class Proof:
     @property
     def is_simulated(self) -> bool:
         """Tell whether any reading in it is made up."""
-        return any(evidence.is_simulated for evidence in self.evidence)
+        return any(
+            evidence.is_simulated or (evidence.scan is not None and evidence.scan.is_simulated)
+            for evidence in self.evidence
+        )
