@@ -98,6 +98,12 @@ def choosable(host: Host, proofs: dict[str, Proof], wish: Wish) -> tuple[Gpu, ..
     return tuple(sorted(found, key=lambda gpu: gpu.info.index))
 
 
+def turned(gpus: tuple[Gpu, ...], by: int) -> tuple[Gpu, ...]:
+    """Return the GPUs beginning with another one, in a circle."""
+    start = by % len(gpus) if gpus else 0
+    return (*gpus[start:], *gpus[:start])
+
+
 def hopeless_choice(host: Host, scope: Scope | None, wish: Wish) -> Ending | None:
     """Return the end of a wait for GPUs of which too few can ever come; None while there is hope.
 

@@ -18,7 +18,7 @@ from gpudash.core.proof import (
     break_sentence,
 )
 from gpudash.core.record import Line
-from gpudash.core.units import MIB, ceil_mib, format_duration, plural
+from gpudash.core.units import ceil_mib, format_duration, plural
 from gpudash.core.verify import GpuVerdict, HostVerdict
 
 KINDS = {
@@ -44,14 +44,17 @@ _READ = frozenset({Moment.BEGAN, Moment.ANEW, Moment.BROKE})
 def evidence_words(evidence: Evidence) -> str:
     """Return `8 of 8 GPUs at 0 MiB`, or at their baseline, or with what they hold."""
     count = len(evidence.gpus)
+    all_of = f"{count} of {plural(count, 'GPU')}"
+    if count == 1:
+        all_of = f"GPU {evidence.gpus[0].info.index}"
     match evidence.basis.value:
         case "zero":
-            return f"{count} of {plural(count, 'GPU')} at 0 MiB"
+            return f"{all_of} at 0 MiB"
         case "baseline":
             most = max((gpu.last_bytes for gpu in evidence.gpus), default=0)
-            return f"{plural(count, 'GPU')} at their baseline, at most {ceil_mib(most)} MiB"
+            return f"{all_of} at the accepted baseline, at most {ceil_mib(most)} MiB"
         case _:
-            return f"{plural(count, 'GPU')} with enough memory free"
+            return f"{all_of} with enough memory free"
 
 
 def tell_words(tell: Tell, hold_s: float) -> str:
@@ -284,8 +287,3 @@ def proof_sentences(proof: Proof) -> tuple[str, ...]:
     if proof.is_proven and not reach.is_full:
         said.append(f"memory is proven; {'; '.join(reach.why)}")
     return tuple(said)
-
-
-def free_words(free_bytes: int | None) -> str:
-    """Return what a GPU keeps: `0 MiB used`, or `40960 MiB free`."""
-    return "0 MiB used" if free_bytes is None else f"{free_bytes // MIB} MiB free"

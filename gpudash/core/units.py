@@ -112,7 +112,7 @@ def index_list(indices: list[int]) -> str:
     return ", ".join(parts)
 
 
-_SIZE = re.compile(r"(\d+(?:\.\d+)?) ?(KiB|MiB|GiB|TiB|kB|KB|MB|GB|TB)")
+_SIZE = re.compile(r"([0-9]+(?:\.[0-9]+)?) ?(KiB|MiB|GiB|TiB|kB|KB|MB|GB|TB)")
 _SIZES: dict[str, int] = {
     **{f"{letter}iB": 1 << power for letter, power in zip("KMGT", (10, 20, 30, 40), strict=True)},
     **{f"{letter}B": 1000**power for letter, power in zip("kMGT", (1, 2, 3, 4), strict=True)},

@@ -11,6 +11,7 @@ from gpudash.core.choosing import (
     hopeless_choice,
     in_scope,
     policy_for,
+    turned,
     why_not_ours,
     why_not_usable,
 )
@@ -33,6 +34,8 @@ class WaitForSome(Wait):
         self._wish = goal.wish
         self._claims = claims
         self._keys: dict[str, None] = {}
+        self._place: int | None = None
+        """Among those who wait on this machine; None until its GPUs are known."""
         self._are_claimed = False
         """Enough GPUs held, and others have claimed too many of them."""
 
@@ -59,6 +62,8 @@ class WaitForSome(Wait):
         """Prove each GPU of the roster by itself, from when it is known."""
         if not host.samples:
             return
+        if self._place is None and host.gpus:
+            self._place = self._claims.place(min(gpu.info.key for gpu in host.gpus))
         for gpu in in_scope(host, self.goal.policy.scope):
             uuid = gpu.info.uuid
             if uuid is not None and uuid not in self._keys and not why_not_usable(gpu):
@@ -81,11 +86,13 @@ class WaitForSome(Wait):
             self.say(self._summary(host))
 
     def _claim(self, host: Host, free: tuple[Gpu, ...]) -> bool:
-        by_uuid = {gpu.info.uuid: gpu for gpu in free if gpu.info.uuid}
+        ordered = turned(free, (self._place or 0) * self._wish.count)
+        by_uuid = {gpu.info.uuid: gpu for gpu in ordered if gpu.info.uuid}
         taken = self._claims.take(by_uuid, self._wish.count)
         if not taken:
             return False
-        self.chosen = tuple(by_uuid[uuid] for uuid in taken)
+        chosen = (by_uuid[uuid] for uuid in taken)
+        self.chosen = tuple(sorted(chosen, key=lambda gpu: gpu.info.index))
         names = index_list([gpu.info.index for gpu in self.chosen])
         hold = format_duration(self.goal.policy.hold_s, tenths=True)
         says = f"{self._wish.words} for {hold}, claimed: GPU {names}"

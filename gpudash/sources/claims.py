@@ -15,6 +15,8 @@ from collections.abc import Iterable
 from gpudash.core.errors import UsageError
 
 PREFIX = "\0gpudash/claim/"
+QUEUE = "\0gpudash/wait/"
+MOST_WAITS = 256
 
 
 class Claims:
@@ -22,11 +24,25 @@ class Claims:
 
     def __init__(self) -> None:
         self._sockets: dict[str, socket.socket] = {}
+        self._place: socket.socket | None = None
 
     @property
     def uuids(self) -> tuple[str, ...]:
         """Return what is claimed, in the order taken."""
         return tuple(self._sockets)
+
+    def place(self, machine: str) -> int:
+        """Return our place among those who wait on a machine now, from 0; it is kept.
+
+        Who waits at the same time begins to choose elsewhere: also where the first one's command
+        ends at once, the second one has other GPUs.
+        """
+        for number in range(MOST_WAITS):
+            found = _bound(f"{QUEUE}{machine}/{number}")
+            if found is not None:
+                self._place = found
+                return number
+        return 0
 
     def take(self, uuids: Iterable[str], count: int) -> tuple[str, ...]:
         """Claim the first `count` of these that nobody has; return those, or none and keep none.
@@ -45,15 +61,9 @@ class Claims:
         return tuple(found)
 
     def _take(self, uuid: str) -> bool:
-        # CLOEXEC and not inheritable, as all of Python's sockets.
-        claim = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
-        try:
-            claim.bind(f"{PREFIX}{uuid}")
-        except OSError as error:
-            claim.close()
-            if error.errno == errno.EADDRINUSE:
-                return False
-            raise UsageError(f"GPU {uuid} can't be claimed: {error.strerror}") from error
+        claim = _bound(f"{PREFIX}{uuid}")
+        if claim is None:
+            return False
         self._sockets[uuid] = claim
         return True
 
@@ -62,6 +72,26 @@ class Claims:
         for claim in self._sockets.values():
             claim.close()
         self._sockets.clear()
+
+    def close(self) -> None:
+        """Give all claims and the place back."""
+        self.release()
+        if self._place is not None:
+            self._place.close()
+
+
+def _bound(name: str) -> socket.socket | None:
+    """Return a socket that has this name; None where another one has it. Raises UsageError."""
+    # CLOEXEC and not inheritable, as all of Python's sockets.
+    found = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    try:
+        found.bind(name)
+    except OSError as error:
+        found.close()
+        if error.errno == errno.EADDRINUSE:
+            return None
+        raise UsageError(f"GPUs can't be claimed here: {error.strerror}") from error
+    return found
 
 
 def require_claims() -> None:

@@ -93,6 +93,9 @@ def test_help(gpudash_command: Runner, words: tuple[str, ...]) -> None:
         (("chekc",), "gpudash check"),
         (("docter",), "gpudash doctor"),
         (("sream",), "gpudash stream"),
+        (("wiat",), "gpudash wait"),
+        (("explian",), "gpudash explain"),
+        (("basline",), "gpudash baseline"),
         (("dmeo",), "gpudash demo"),
         (("demo", "trainig"), "training"),
     ],
@@ -175,6 +178,13 @@ def loaded(
         ("config",),
         ("config", "validate"),
         ("config", "--defaults"),
+        ("baseline", "list"),
+        ("explain",),
+        ("explain", "--list"),
+        ("check", "--strict"),
+        ("check", "--hold", "250ms"),
+        ("wait", "--zero", "--hold", "250ms"),
+        ("wait", "--gpus", "1", "--hold", "250ms"),
     ],
     ids=" ".join,
 )
@@ -185,7 +195,7 @@ def test_headless_commands_load_no_screen(
     names = loaded(gpudash_command, driver, tmp_path, *words)
     assert "gpudash.cli.main" in names
     assert not names & set(HEAVY)
-    if words[0] != "stream":
+    if words[0] not in ("stream", "wait") and "--hold" not in words:
         assert "asyncio" not in names
     if words[0] == "check":
         assert not names & {"ClusterShell", "tomllib", "gpudash.config.load"}

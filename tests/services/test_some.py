@@ -106,7 +106,7 @@ def test_a_gpu_with_bursts_is_never_chosen(tmp_path: Path) -> None:
         wait = made.wait(monitor, claims, count=3)
         ending = await wait.ended
         await wait.close()
-        claims.release()
+        claims.close()
         assert ending.exit_code == 0
         assert [gpu.info.index for gpu in wait.chosen] == [4, 6, 7]
         # The first reading comes after a tick, and is the first of the hold at the next one.
@@ -136,7 +136,7 @@ def test_two_waits_share_three_gpus_one_after_the_other(tmp_path: Path) -> None:
         for wait, one in zip(waits, claims, strict=True):
             pairs.append([gpu.info.index for gpu in wait.chosen])
             await wait.close()
-            one.release()
+            one.close()
 
     stand(tmp_path, burst, test)
     assert all(len(pair) == 2 and set(pair) <= {4, 6, 7} for pair in pairs)
@@ -152,9 +152,31 @@ def test_two_waits_have_disjoint_pairs_at_once(tmp_path: Path) -> None:
         chosen = [gpu.info.index for wait in waits for gpu in wait.chosen]
         for wait, one in zip(waits, claims, strict=True):
             await wait.close()
-            one.release()
+            one.close()
         assert [ending.exit_code for ending in endings] == [0, 0]
         assert sorted(chosen) == [3, 4, 6, 7]
+
+    stand(tmp_path, lambda gpu, at_s: 0 if gpu == 3 else burst(gpu, at_s), test)
+
+
+def test_two_at_once_have_disjoint_pairs_although_the_command_ends_at_once(
+    tmp_path: Path,
+) -> None:
+    """As `-- env` does: the first claim is free again before the second one looks."""
+
+    async def test(made: Stand, monitor: FleetMonitor) -> None:
+        claims = [Claims(), Claims()]
+        waits = [made.wait(monitor, one) for one in claims]
+        for wait, one in zip(waits, claims, strict=True):
+            wait.ended.add_done_callback(lambda _, one=one: one.release())
+        chosen = []
+        for wait in waits:
+            await wait.ended
+            chosen.append([gpu.info.index for gpu in wait.chosen])
+        for wait, one in zip(waits, claims, strict=True):
+            await wait.close()
+            one.close()
+        assert sorted(chosen[0] + chosen[1]) == [3, 4, 6, 7]
 
     stand(tmp_path, lambda gpu, at_s: 0 if gpu == 3 else burst(gpu, at_s), test)
 
@@ -163,9 +185,11 @@ def test_too_few_is_a_timeout_that_says_so(tmp_path: Path) -> None:
     ending: list[Ending] = []
 
     async def test(made: Stand, monitor: FleetMonitor) -> None:
-        wait = made.wait(monitor, Claims(), count=4, timeout_s=60.0)
+        claims = Claims()
+        wait = made.wait(monitor, claims, count=4, timeout_s=60.0)
         ending.append(await wait.ended)
         await wait.close()
+        claims.close()
 
     stand(tmp_path, burst, test)
     assert (ending[0].exit_code, ending[0].says) == (
@@ -184,7 +208,7 @@ def test_memory_that_comes_back_in_the_hold_restarts_that_gpu_alone(tmp_path: Pa
         await wait.ended
         held = sorted({proof.hosts[0].held_s for proof in wait.proofs if proof.is_proven})
         await wait.close()
-        claims.release()
+        claims.close()
         assert [gpu.info.index for gpu in wait.chosen] == [0, 1]
         assert held == [10.0, 18.0]
 

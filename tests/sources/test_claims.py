@@ -53,6 +53,18 @@ def test_too_few_is_none_and_keeps_none(gpus: list[str]) -> None:
         others.release()
 
 
+def test_everybody_who_waits_has_a_place(gpus: list[str]) -> None:
+    first, second, elsewhere = Claims(), Claims(), Claims()
+    try:
+        assert [first.place(gpus[0]), second.place(gpus[0]), elsewhere.place(gpus[1])] == [0, 1, 0]
+        first.close()
+        first = Claims()
+        assert first.place(gpus[0]) == 0
+    finally:
+        for one in (first, second, elsewhere):
+            one.close()
+
+
 def test_a_killed_owner_keeps_nothing_and_neither_do_its_children(gpus: list[str]) -> None:
     owner = subprocess.Popen(
         [sys.executable, "-c", HOLDER, gpus[0]], stdin=subprocess.PIPE, stdout=subprocess.PIPE

@@ -48,7 +48,7 @@ def run(words: list[str]) -> int:
                 return _without_command(plan, ending, chosen, proofs, record)
             return _then(plan, ending, chosen, record)
         finally:
-            claims.release()
+            claims.close()
 
 
 async def _wait(
