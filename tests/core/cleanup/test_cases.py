@@ -378,6 +378,18 @@ def test_our_own_room_is_no_manager() -> None:
     assert not runs_at_once(plan)
 
 
+def test_the_room_of_another_probe_is_not_ours() -> None:
+    box = Box()
+    cgroup = f"/docker/{CID}"
+    box.add(500, "python", "-c", "probe", cgroup=cgroup)
+    box.own = (*box.own, 500)
+    box.add(300, "sglang::scheduler_TP0", memory={0: GIB}, cgroup=cgroup)
+    plan = box.plan()
+    assert plan.families[0].manager is not None
+    assert pids_of(plan, YES) == set()
+    assert plan.shows_first == ""
+
+
 def test_what_a_manager_runs_is_joined_to_nothing_else() -> None:
     box = Box()
     for pid, cgroup in ((300, "/"), (301, "/system.slice/llm.service")):
