@@ -97,7 +97,7 @@ class Process:
     locked_bytes: int | None = None
     """VmLck; what CUDA pins shows in `rss_bytes` alone (measured on an H200)."""
     cpu_share: float | None = None
-    """Cores that it used while it was watched; None where one look alone was taken."""
+    """Cores that it used between two looks; None where one alone was taken: then it may work."""
     log_age_s: float | None = None
     """Seconds since it wrote to its output or a log that it has open; None for no such file."""
     recent_clients: int = 0

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections import defaultdict
 
 from gpudash.core.cleanup.frameworks import Role, part_of
+from gpudash.core.cleanup.managing import identified
 from gpudash.core.cleanup.table import Table, is_reaper
 from gpudash.core.holding import Process
 
@@ -33,16 +34,18 @@ def joined(trees: dict[int, list[Process]], table: Table) -> list[list[int]]:
 
     orphans = {pid for pid, tree in trees.items() if is_orphan(tree[0], table)}
     server_sessions = {tree[0].session for tree in trees.values() if is_server(tree[0])}
+    # What one manager runs is never mixed with what another does, or nobody.
+    managed = {pid: identified(tree[0], table) for pid, tree in trees.items()}
     holders: dict[Tie, int] = {}
     for pid in sorted(trees):
         for tie in _ties(trees[pid], server_sessions):
-            other = holders.setdefault(tie, pid)
+            other = holders.setdefault((*tie, managed[pid]), pid)
             if tie[0] != "link" or {pid, other} & orphans:
                 join(pid, other)
     lone = [trees[pid][0] for pid in sorted(orphans) if _is_part(trees[pid][0])]
     for place, one in enumerate(lone):
         for other_root in lone[:place]:
-            if _are_kin(one, other_root):
+            if managed[one.pid] == managed[other_root.pid] and _are_kin(one, other_root):
                 join(one.pid, other_root.pid)
     groups: dict[int, list[int]] = defaultdict(list)
     for pid in sorted(trees):

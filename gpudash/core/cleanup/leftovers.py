@@ -129,6 +129,11 @@ def signs_of_waiting(family: Family) -> tuple[str, ...]:
         signs.append("listens on port " + ", ".join(str(port) for port in ports[:3]))
     if any(_wrote(process) for process in family.members):
         signs.append("its log grew within the last minute")
+    # What can't be known is never taken for rest.
+    if any(not process.is_readable for process in family.members):
+        signs.append("can't be looked into")
+    if any(process.cpu_share is None for process in family.members):
+        signs.append("its use of the CPU is not known")
     return tuple(signs)
 
 

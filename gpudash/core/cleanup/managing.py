@@ -141,8 +141,11 @@ def questions(processes: Iterable[Process], table: Table) -> tuple[tuple[Manager
 
 
 def own_rooms(table: Table) -> frozenset[tuple[ManagerKind, str]]:
-    """Return the containers, units and jobs that gpudash itself runs in."""
-    own = (table.by_pid[pid] for pid in table.own if pid in table.by_pid)
+    """Return the containers, units and jobs that gpudash itself runs in.
+
+    Other probes are untouchable too and stand among its own, but their rooms are not ours.
+    """
+    own = (table.me, *table.ancestors(table.me)) if table.me else ()
     return frozenset(
         _whole(what[0], what[1]) for process in own if (what := identified(process, table))
     )

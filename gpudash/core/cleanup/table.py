@@ -180,6 +180,14 @@ def is_reaper(process: Process) -> bool:
     return process.pid <= 1 or process.comm in REAPERS
 
 
+def handle_names(host: Host, *, is_simulated: bool) -> dict[str, str]:
+    """Return the name by which the hand's handles know each GPU, by the GPU's key."""
+    return {
+        info.key: info.bus_id if info.bus_id and not is_simulated else f"index-{info.index}"
+        for info in (gpu.info for gpu in host.gpus)
+    }
+
+
 def _names_of_gpus(host: Host) -> dict[str, str]:
     names: dict[str, str] = {}
     for gpu in host.gpus:

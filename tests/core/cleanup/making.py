@@ -105,6 +105,7 @@ class Box:
             "clients": 0,
             "handles": handles(*has) if has else (),
             "is_readable": True,
+            "cpu_share": 0.0,
         }
         process = Process(
             identity=Identity(pid=pid, start_ticks=start, uid=owner, exe=exe),

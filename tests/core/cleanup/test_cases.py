@@ -378,6 +378,28 @@ def test_our_own_room_is_no_manager() -> None:
     assert not runs_at_once(plan)
 
 
+def test_the_room_of_another_probe_is_not_ours() -> None:
+    box = Box()
+    cgroup = f"/docker/{CID}"
+    box.add(500, "python", "-c", "probe", cgroup=cgroup)
+    box.own = (*box.own, 500)
+    box.add(300, "sglang::scheduler_TP0", memory={0: GIB}, cgroup=cgroup)
+    plan = box.plan()
+    assert plan.families[0].manager is not None
+    assert pids_of(plan, YES) == set()
+    assert plan.shows_first == ""
+
+
+def test_what_a_manager_runs_is_joined_to_nothing_else() -> None:
+    box = Box()
+    for pid, cgroup in ((300, "/"), (301, "/system.slice/llm.service")):
+        changes: dict[str, Any] = {"cgroup": cgroup, "session": 290, "links": ("pipe:7",)}
+        box.add(pid, "sglang::scheduler_TP0", memory={0: GIB}, **changes)
+    plan = box.plan()
+    assert [family.pids for family in plan.families] == [(300,), (301,)]
+    assert pids_of(plan, YES) == {300}
+
+
 def test_a_door_of_the_host_is_no_manager() -> None:
     """Without logind everything that came by ssh is in the unit of sshd."""
     box = Box()
@@ -603,6 +625,8 @@ def test_only_the_orphan_goes() -> None:
     "sign",
     [
         {"cpu_share": 0.3},
+        {"cpu_share": None},
+        {"is_readable": False},
         {"log_age_s": 12.0},
         {"ports": (8000,)},
         {"ports": (8000,), "clients": 1},

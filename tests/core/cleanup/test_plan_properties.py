@@ -122,7 +122,7 @@ def may_be_ours(box: Box, process: Process) -> bool:
 
 
 @given(boxes(), givens)
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=250, deadline=None)
 def test_some_are_never_signalled(box: Box, agreed: Given) -> None:
     plan = box.plan()
     order = ordered(plan, agreed)
@@ -140,13 +140,12 @@ def test_some_are_never_signalled(box: Box, agreed: Given) -> None:
 
 
 def _is_our_room(box: Box, process: Process) -> bool:
-    return any(
-        box.processes[pid].cgroup == process.cgroup for pid in box.own if pid in box.processes
-    )
+    ours = (GPUDASH, SHELL, SSHD)
+    return any(box.processes[pid].cgroup == process.cgroup for pid in ours)
 
 
 @given(boxes())
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=80, deadline=None)
 def test_one_key_ends_leftovers_of_our_own_alone(box: Box) -> None:
     plan = box.plan()
     for family_id in chosen(plan, Given(is_confirmed=True)):
@@ -165,7 +164,7 @@ def test_one_key_ends_leftovers_of_our_own_alone(box: Box) -> None:
 
 
 @given(boxes(), st.integers(0, 2**32))
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=80, deadline=None)
 def test_the_plan_does_not_depend_on_the_order_of_what_was_found(box: Box, seed: int) -> None:
     scan = box.scan()
     shuffled = list(scan.processes)
@@ -177,7 +176,7 @@ def test_the_plan_does_not_depend_on_the_order_of_what_was_found(box: Box, seed:
 
 
 @given(boxes())
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=80, deadline=None)
 def test_who_holds_memory_is_in_the_plan_and_nobody_twice(box: Box) -> None:
     plan = box.plan()
     members = [pid for family in plan.families for pid in family.pids]
@@ -190,7 +189,7 @@ def test_who_holds_memory_is_in_the_plan_and_nobody_twice(box: Box) -> None:
 
 
 @given(boxes())
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=60, deadline=None)
 def test_a_scope_never_widens_what_is_chosen(box: Box) -> None:
     agreed = Given(is_confirmed=True, covers_alive=True, has_all_users=True)
     for key in ("GPU-0", "GPU-2"):

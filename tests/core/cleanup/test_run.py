@@ -512,7 +512,7 @@ def sequences(draw: st.DrawFn) -> list[str]:
 
 
 @given(sequences())
-@settings(max_examples=500, deadline=None)
+@settings(max_examples=300, deadline=None)
 def test_no_order_leaves_before_its_time_or_beyond_its_plan(names: list[str]) -> None:
     play = Play()
     shown: Plan | None = None
