@@ -23,7 +23,9 @@ from gpudash.core.scope import Scope, exact_scope
 from gpudash.core.units import plural
 from gpudash.services.clock import Clock
 from gpudash.services.monitor import FleetMonitor
+from gpudash.services.proof_record import ProofRecord
 from gpudash.services.prover import Prover
+from gpudash.services.recorder import Recorder
 from gpudash.sources.base import SourceError
 from gpudash.ui.paint.proving import ProofView, proven_word
 
@@ -39,12 +41,17 @@ class ScreenProof:
         clock: Clock,
         ring: Callable[[], None],
         baselines: Baselines = NO_BASELINES,
+        recorder: Recorder | None = None,
     ) -> None:
-        """`ring` is called when a proof that was asked for completes, or breaks by a stranger."""
+        """`ring` is called when a proof that was asked for completes, or breaks by a stranger.
+
+        Without a recorder nothing is recorded.
+        """
         self._monitor = monitor
         self._clock = clock
         self._ring = ring
         self._baselines = baselines
+        self._record = ProofRecord(recorder, ("gpudash",))
         self._prover = Prover(monitor, clock, self._scan, self._told)
         self._is_asked = False
         self._is_stopped = True
@@ -61,6 +68,7 @@ class ScreenProof:
 
     def _begin(self, scope: Scope | None) -> None:
         self._is_stopped = self._was_proven = False
+        self._record.end("begun anew")
         policy = Policy(scope=scope, restarts=True, baselines=self._baselines)
         self._prover.start(KEY, policy)
 
@@ -74,6 +82,7 @@ class ScreenProof:
         """End the proof; nothing begins by itself until it is asked for again."""
         self._is_stopped = True
         self._prover.stop(KEY)
+        self._record.end("stopped")
 
     def view(self) -> ProofView | None:
         """Return the proof as it is now; None where none runs."""
@@ -85,6 +94,7 @@ class ScreenProof:
     async def close(self) -> None:
         """End it with all its scans."""
         await self._prover.close()
+        self._record.end("not watched any more")
 
     async def _scan(self, name: str) -> Scan | None:
         host = self._monitor.fleet.host(name)
@@ -96,6 +106,9 @@ class ScreenProof:
             return None
 
     def _told(self, _key: str, told: Tell, proof: Proof) -> None:
+        self._record.told(told, proof)
+        if problem := self._record.news():
+            self._note(told, problem, "warn")
         match told.moment:
             case Moment.BEGAN:
                 words = f"first zero on {_count(told)}"
