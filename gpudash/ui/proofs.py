@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from gpudash.core.baselines import NO_BASELINES, Baselines
-from gpudash.core.holding import Scan
 from gpudash.core.model import Fleet, Happening
 from gpudash.core.proof import (
     Break,
@@ -26,7 +25,7 @@ from gpudash.services.monitor import FleetMonitor
 from gpudash.services.proof_record import ProofRecord
 from gpudash.services.prover import Prover
 from gpudash.services.recorder import Recorder
-from gpudash.sources.base import SourceError
+from gpudash.services.scanning import scanner
 from gpudash.ui.paint.proving import ProofView, proven_word
 
 KEY = "screen"
@@ -52,7 +51,7 @@ class ScreenProof:
         self._ring = ring
         self._baselines = baselines
         self._record = ProofRecord(recorder, ("gpudash",))
-        self._prover = Prover(monitor, clock, self._scan, self._told)
+        self._prover = Prover(monitor, clock, scanner(monitor), self._told)
         self._is_asked = False
         self._is_stopped = True
         self._was_proven = False
@@ -95,15 +94,6 @@ class ScreenProof:
         """End it with all its scans."""
         await self._prover.close()
         self._record.end("not watched any more")
-
-    async def _scan(self, name: str) -> Scan | None:
-        host = self._monitor.fleet.host(name)
-        is_held = any(gpu.reading and gpu.reading.used_bytes for gpu in host.gpus)
-        try:
-            return await self._monitor.scan(name, has_maps=is_held)
-        except (SourceError, TimeoutError):
-            # The hand's end is in the log; the proof says that nobody looked.
-            return None
 
     def _told(self, _key: str, told: Tell, proof: Proof) -> None:
         self._record.told(told, proof)
