@@ -6,7 +6,8 @@ import tomllib
 from functools import cache
 from importlib.resources import files
 
-from gpudash.core.startup.catalog import Catalog, build
+from gpudash.core.startup.catalog import Catalog
+from gpudash.core.startup.catalog_document import build
 
 _PACKAGE = "gpudash.core.startup"
 

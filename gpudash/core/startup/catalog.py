@@ -1,7 +1,6 @@
-"""What is known of engines and failures, as values built from two documents of data.
+"""What is known of engines and failures, as values: markers, evidence, failures, and their index.
 
-The core reads no files: `config/markers.py` reads them. A document that is wrong raises ValueError
-at once and names the entry, so a pattern that can never match is no silent gap.
+`catalog_document` builds them from two documents of data.
 """
 
 from __future__ import annotations
@@ -9,12 +8,21 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Generic, Protocol, TypeVar
 
 MATCHED_CHARS = 2048
 """Patterns look at so much of a message; `whole` ones at all of it."""
-KINDS = ("start", "progress", "end", "number", "ready", "beat", "anchor", "prelude")
-HOW = ("first", "last", "rank0", "sum", "list")
+
+
+class Worded(Protocol):
+    """Whatever can be looked at only where one of its words is there."""
+
+    @property
+    def has(self) -> tuple[str, ...]:
+        """The words."""
+
+
+Item = TypeVar("Item", bound=Worded)
 
 
 class Pattern:
@@ -35,6 +43,34 @@ class Pattern:
             except re.error as error:
                 raise ValueError(f"not a pattern: {self.source}") from error
         return self._compiled
+
+
+class Index(Generic[Item]):
+    """Finds the few items whose words are in a text: one look a word, not one a pattern.
+
+    Words that have a part in common are looked for together by that part.
+    """
+
+    __slots__ = ("_items", "_places")
+
+    def __init__(self, items: Sequence[Item], shared: tuple[str, ...] = ()) -> None:
+        places: dict[str, list[int]] = {}
+        for at, item in enumerate(items):
+            for word in item.has:
+                looked_for = next((part for part in shared if part in word), word)
+                places.setdefault(looked_for, []).append(at)
+        self._items = tuple(items)
+        self._places = tuple((word, tuple(found)) for word, found in places.items())
+
+    def in_text(self, text: str) -> list[Item]:
+        """Return what may fit the text, in the catalog's order."""
+        found: list[int] = []
+        for word, places in self._places:
+            if word in text:
+                found += places
+        if len(found) < 2:
+            return [self._items[at] for at in found]
+        return [self._items[at] for at in sorted(set(found))]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -67,12 +103,7 @@ class Marker:
     anchors_after_ready: bool = False
 
     def match(self, message: str) -> re.Match[str] | None:
-        """Return what the pattern finds, or None; cheap for a line that can't match."""
-        for word in self.has:
-            if word in message:
-                break
-        else:
-            return None
+        """Return what the pattern finds in a message that has one of its words."""
         text = message if self.whole else message[:MATCHED_CHARS]
         compiled = self.pattern.compiled
         return compiled.search(text) if self.search else compiled.match(text)
@@ -82,15 +113,14 @@ class Marker:
 class Evidence:
     """A line that tells which engine writes."""
 
+    engine: str
     has: tuple[str, ...] = ()
     pattern: Pattern | None = None
     writer: str = ""
 
-    def found(self, message: str, writer: str) -> tuple[bool, str]:
-        """Return whether the line is evidence, and the version where it says one."""
-        if self.writer:
-            return writer == self.writer, ""
-        if self.pattern is None or not any(word in message for word in self.has):
+    def found(self, message: str) -> tuple[bool, str]:
+        """Return whether a message with one of its words is evidence, and the version it tells."""
+        if self.pattern is None:
             return False, ""
         match = self.pattern.compiled.match(message[:MATCHED_CHARS])
         if match is None:
@@ -132,13 +162,13 @@ class FailurePattern:
 class Words:
     """A line that is to be known and means no failure."""
 
+    kind: str
+    """`ignored`, `survived` or `introducers`."""
     has: tuple[str, ...]
     pattern: Pattern
 
     def fits(self, message: str) -> bool:
-        """Return whether the message is one of these."""
-        if not any(word in message for word in self.has):
-            return False
+        """Return whether a message with one of its words is one of these."""
         return self.pattern.compiled.search(message[:MATCHED_CHARS]) is not None
 
 
@@ -148,121 +178,20 @@ class Catalog:
 
     engines: Mapping[str, Engine]
     markers: Mapping[str, tuple[Marker, ...]]
-    failures: tuple[FailurePattern, ...]
-    ignored: tuple[Words, ...]
-    survived: tuple[Words, ...]
-    introducers: tuple[Words, ...]
+    indexes: Mapping[str, Index[Marker]]
+    failures: Index[FailurePattern]
+    words: Index[Words]
+    """Ignored lines, those that say something was survived, and those before vain tracebacks."""
+    evidence: Mapping[str, Index[Evidence]]
+    """By the engine that is known (empty: none): what would name another one, or its version."""
+    writers: Mapping[str, str]
+    """Engines that their loggers' names give away."""
     hints: Mapping[str, str]
 
-    def markers_of(self, engine: str) -> tuple[Marker, ...]:
-        """Return an engine's markers in order; of an unknown one, what fits any training or server."""
+    def markers_in(self, engine: str, message: str) -> list[Marker]:
+        """Return an engine's markers that may fit; where none is known, any trainer's or server's.
+
+        They are in the catalog's order.
+        """
         known = self.engines.get(engine)
-        return self.markers[known.markers if known else "generic"]
-
-
-def build(markers: Mapping[str, Any], failures: Mapping[str, Any]) -> Catalog:
-    """Build the catalog from both documents. Raises ValueError naming what is wrong in them."""
-    tables = {name: tuple(map(_marker, rows)) for name, rows in markers["markers"].items()}
-    hub = tables.pop("hub")
-    unknown = tables.pop("generic")
-    training = tables["training"]
-    engines = {name: _engine(name, row) for name, row in markers["engines"].items()}
-    for engine in engines.values():
-        if engine.markers not in tables:
-            raise ValueError(f"markers of {engine.name}: there are none")
-    return Catalog(
-        engines=engines,
-        markers={
-            **{name: hub + rows for name, rows in tables.items()},
-            "generic": hub + training + unknown,
-        },
-        failures=tuple(map(_failure, failures["failures"])),
-        ignored=_words(failures["ignored"]),
-        survived=_words(failures["survived"]),
-        introducers=_words(failures["introducers"]),
-        hints=dict(failures["hints"]),
-    )
-
-
-_MARKER_KEYS = {
-    "phase", "kind", "has", "re", "seen", "keep", "keep_draft", "how", "unit", "count", "closes",
-    "opens", "within", "from", "writer", "again", "once", "whole", "search", "repeats", "late", "hides",
-    "at", "anchors_after_ready",
-}  # fmt: skip
-
-
-def _marker(row: Mapping[str, Any]) -> Marker:
-    told = f"marker {row.get('phase')} {row.get('re')}"
-    if unknown := set(row) - _MARKER_KEYS:
-        raise ValueError(f"{told}: unknown {', '.join(sorted(unknown))}")
-    if row["kind"] not in KINDS:
-        raise ValueError(f"{told}: kind {row['kind']}")
-    how = row.get("how", "first")
-    if how not in HOW and not how.startswith("by:"):
-        raise ValueError(f"{told}: how {how}")
-    within = row.get("within", "")
-    return Marker(
-        phase=row["phase"],
-        kind=row["kind"],
-        has=tuple(row["has"]),
-        pattern=Pattern(row["re"]),
-        seen=row["seen"],
-        keep=row.get("keep", {}),
-        keep_draft=row.get("keep_draft", {}),
-        how=how,
-        unit=row.get("unit", ""),
-        count=row.get("count", ""),
-        closes=row.get("closes", ""),
-        opens=row.get("opens", ""),
-        within=row["phase"] if within is True else within,
-        begins_after=row.get("from", ""),
-        writer=row.get("writer", ""),
-        extends=row.get("again") == "extend",
-        once=row.get("once", False),
-        whole=row.get("whole", False),
-        search=row.get("search", False),
-        repeats=row.get("repeats", False),
-        late=row.get("late", False),
-        hides=row.get("hides", False),
-        ends_at_progress=row.get("at") == "progress",
-        anchors_after_ready=row.get("anchors_after_ready", False),
-    )
-
-
-def _engine(name: str, row: Mapping[str, Any]) -> Engine:
-    return Engine(
-        name=name,
-        title=row["title"],
-        markers=row.get("uses", name),
-        evidence=tuple(
-            Evidence(
-                has=tuple(item.get("has", ())),
-                pattern=Pattern(item["re"]) if "re" in item else None,
-                writer=item.get("writer", ""),
-            )
-            for item in row["detect"]
-        ),
-        over=frozenset(row["over"]),
-        is_launched_by_anchor=row.get("launch") == "anchor",
-        binds_early=row.get("bind") == "early",
-        ready_is_proof=row.get("ready_is_proof", True),
-        health=tuple(row.get("health", ())),
-        port=row.get("port"),
-    )
-
-
-def _failure(row: Mapping[str, Any]) -> FailurePattern:
-    if row["tier"] not in (1, 2, 3):
-        raise ValueError(f"failure {row['kind']}: tier {row['tier']}")
-    return FailurePattern(
-        kind=row["kind"],
-        tier=row["tier"],
-        has=tuple(row["has"]),
-        pattern=Pattern(row["re"]),
-        is_weak=row.get("weak", False),
-        opens=row.get("opens", False),
-    )
-
-
-def _words(rows: Sequence[Mapping[str, Any]]) -> tuple[Words, ...]:
-    return tuple(Words(has=tuple(row["has"]), pattern=Pattern(row["re"])) for row in rows)
+        return self.indexes[known.markers if known else "generic"].in_text(message)

@@ -67,7 +67,7 @@ def _primary(run: Run) -> Hit | None:
     if weak:
         return weak[0]
     opened = [hit for hit in run.hits if hit.tier == 3]
-    return (symptoms or opened or [None])[0]
+    return next(iter(symptoms or opened), None)
 
 
 def _counts(run: Run, hit: Hit) -> bool:
@@ -95,13 +95,13 @@ def _refined(run: Run, primary: Hit) -> Hit:
     """Follow what a wrapper stands for."""
     if primary.kind == "nccl" and not primary.is_weak:
         before = [
-            hit for hit in run.hits if hit.kind == "nccl" and hit.is_weak and hit.line < primary.line
+            hit
+            for hit in run.hits
+            if hit.kind == "nccl" and hit.is_weak and hit.line < primary.line
         ]
         return before[-1] if before else primary
     if primary.kind == "unsupported_arch" and _is_listed(primary):
-        before = [
-            hit for hit in run.hits if hit.kind == "import_error" and hit.line < primary.line
-        ]
+        before = [hit for hit in run.hits if hit.kind == "import_error" and hit.line < primary.line]
         if before:
             groups = {**before[-1].groups, "masked": primary.groups.get("arch", "")}
             return replace(before[-1], groups={**groups, "masked_line": str(primary.line)})

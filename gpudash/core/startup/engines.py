@@ -25,20 +25,25 @@ def recognise(run: Run, record: Record, catalog: Catalog) -> str | None:
     """Return the engine that this line is evidence of, where that changes what is known."""
     if "with config:" in record.text and (match := _V1.search(record.text)):
         run.variant = (match[1] or "V0").lower()
-    for name, engine in catalog.engines.items():
-        if name == run.engine and run.version:
+    name = catalog.writers.get(record.writer)
+    if name is not None and _may_be(run, name, catalog):
+        return name
+    for proof in catalog.evidence[run.engine or ""].in_text(record.text):
+        if proof.engine == run.engine and run.version:
             continue
-        if run.engine is not None and name != run.engine and run.engine not in engine.over:
+        found, version = proof.found(record.text)
+        if not found:
             continue
-        for evidence in engine.evidence:
-            found, version = evidence.found(record.text, record.writer)
-            if not found:
-                continue
-            if name != run.engine:
-                run.version = version
-                return name
-            run.version = run.version or version
+        run.version = version or (run.version if proof.engine == run.engine else "")
+        if proof.engine != run.engine:
+            return proof.engine
     return None
+
+
+def _may_be(run: Run, name: str, catalog: Catalog) -> bool:
+    if run.engine is None:
+        return True
+    return name != run.engine and run.engine in catalog.engines[name].over
 
 
 def title(run: Run) -> str | None:
@@ -65,10 +70,10 @@ def note_arguments(run: Run, text: str) -> None:
 def begins_new_run(run: Run, marker: Marker) -> bool:
     """Return whether an anchor begins another run in the same log.
 
-    The first anchor belongs to the run that is being read; one that comes again, or after phases of
-    an earlier run, begins a new one, and so does any once the run was ready or failed. Engines whose
-    every process prints it (`repeats`) must have come past their launch. A run without an anchor
-    ends where the line that opened it comes again.
+    The first anchor belongs to the run that is being read; one that comes again, or after phases
+    of an earlier run, begins a new one, and so does any once the run was ready or failed. Engines
+    whose every process prints it (`repeats`) must have come past their launch. A run without an
+    anchor ends where the line that opened it comes again.
     """
     is_over = run.ready_line is not None or run.failure is not None
     if marker.pattern.source == run.opening and is_over:

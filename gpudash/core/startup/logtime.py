@@ -43,9 +43,14 @@ class LogClock:
         """Return the clock after a line with this stamp."""
         if self.now_s is None:
             return LogClock(
-                kind=stamp.kind, origin_s=_zero(stamp), last_at_s=stamp.at_s, now_s=stamp.at_s - _zero(stamp)
+                kind=stamp.kind,
+                origin_s=_zero(stamp),
+                last_at_s=stamp.at_s,
+                now_s=stamp.at_s - _zero(stamp),
             )
         gap_s = stamp.at_s - self.last_at_s
+        if gap_s == 0 and stamp.kind == self.kind:
+            return self._caught_up()
         if stamp.kind != self.kind and abs(gap_s) > _SAME_CLOCK_S:
             return self._rebased(stamp)
         if gap_s < -_YEAR_S * 0.8:
@@ -54,9 +59,18 @@ class LogClock:
             return self._rebased(stamp)
         now_s = max(stamp.at_s - self.origin_s, self.now_s - _OUT_OF_ORDER_S)
         if gap_s < 0:
-            return replace(self, now_s=now_s)
-        return LogClock(
-            kind=stamp.kind, origin_s=self.origin_s, last_at_s=stamp.at_s, now_s=now_s
+            return LogClock(
+                kind=self.kind, origin_s=self.origin_s, last_at_s=self.last_at_s, now_s=now_s
+            )
+        return LogClock(kind=stamp.kind, origin_s=self.origin_s, last_at_s=stamp.at_s, now_s=now_s)
+
+    def _caught_up(self) -> LogClock:
+        now_s = self.last_at_s - self.origin_s
+        assert self.now_s is not None
+        return (
+            self
+            if self.now_s - _OUT_OF_ORDER_S < now_s <= self.now_s
+            else replace(self, now_s=now_s)
         )
 
     def reached(self, now_s: float) -> LogClock:

@@ -52,8 +52,8 @@ def _store(
                     run.kept_by_first_rank.add(name)
         case _ if how.startswith("by:"):
             if isinstance(value, int | float | str):
-                before = known if isinstance(known, dict) else {}
-                run.numbers[name] = {**before, found[how[3:]]: value}
+                parts = known if isinstance(known, dict) else {}
+                run.numbers[name] = {**parts, found[how[3:]]: value}
         case _:
             run.numbers.setdefault(name, value)
 

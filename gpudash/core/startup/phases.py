@@ -77,12 +77,22 @@ def finish(run: Run, name: str, record: Record, marker: Marker | None) -> None:
     heard = _here(run, record)
     if marker is not None and marker.ends_at_progress and known.progress_line is not None:
         heard = (known.progress_line, known.progress_s, known.progress_at_s or record.at_s)
-    known = replace(
-        known, ended=ended, heard_line=heard[0], heard_s=heard[1], heard_at_s=heard[2]
+    if known.is_open and not known.begun <= ended:
+        run.phases[at] = replace(
+            known, ended=ended, heard_line=heard[0], heard_s=heard[1], heard_at_s=heard[2]
+        )
+        return
+    run.phases[at] = replace(
+        known,
+        ended=ended,
+        heard_line=heard[0],
+        heard_s=heard[1],
+        heard_at_s=heard[2],
+        end_line=heard[0],
+        end_s=heard[1],
+        ended_at_s=heard[2],
+        is_soft=False,
     )
-    if known.begun <= ended or not known.is_open:
-        known = replace(known, end_line=heard[0], end_s=heard[1], ended_at_s=heard[2], is_soft=False)
-    run.phases[at] = known
 
 
 def advance(run: Run, marker: Marker, match: re.Match[str], record: Record) -> str | None:

@@ -7,7 +7,7 @@ an engine wrote about itself counts more than what was stamped on the way: its t
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from gpudash.core.startup import logtime
 from gpudash.core.startup.logtime import Stamp
@@ -16,9 +16,9 @@ _LAYERS = 8
 """Nobody stacks more prefixes than this."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(slots=True, kw_only=True)
 class Prefix:
-    """What was said about a message before it began."""
+    """What was said about a message before it began; filled while layers are peeled off."""
 
     rank: str | None = None
     """`TP3`, `0`, `pid 106022`; None where the line doesn't say."""
@@ -72,7 +72,8 @@ _TURBOMIND = re.compile(
 )
 _TORCH = re.compile(r"\[?([DIWEF])(\d{2,4}) (\d\d:\d\d:\d\d\.\d+) (?:\d+ )?([\w./]+:\d+)\] ?")
 _VLLM = re.compile(
-    r"(?:\S+ )?(DEBUG|INFO|WARNING|ERROR|CRITICAL) (\d\d)-(\d\d) (\d\d:\d\d:\d\d) \[?[\w./]+:\d+\] ?"
+    r"(?:\S+ )?(DEBUG|INFO|WARNING|ERROR|CRITICAL) (\d\d)-(\d\d) (\d\d:\d\d:\d\d) "
+    r"\[?[\w./]+:\d+\] ?"
 )
 _LOGGING = re.compile(
     r"\d{4}-(\d\d)-(\d\d)[ T](\d\d:\d\d:\d\d[,.]\d{3}) "
@@ -93,58 +94,66 @@ def peel(text: str) -> tuple[Prefix, str]:
     for _ in range(_LAYERS):
         if not text:
             break
-        found = _peel_one(prefix, text)
-        if found is None:
+        rest = _peel_one(prefix, text)
+        if rest is None:
             break
-        prefix, text = found
+        text = rest
     return prefix, text
 
 
-def _peel_one(prefix: Prefix, text: str) -> tuple[Prefix, str] | None:
+def _peel_one(prefix: Prefix, text: str) -> str | None:
     first = text[0]
     if first == "[":
-        return _bracket(prefix, text) or _compose(prefix, text)
+        rest = _bracket(prefix, text)
+        return rest if rest is not None else _compose(text)
     if first == "(":
         return _process(prefix, text)
     if "0" <= first <= "9":
         return _digit(prefix, text)
     if first == " ":
-        return _spaced(prefix, text)
+        return _srun(prefix, text)
     return _letter(prefix, text)
 
 
-def _bracket(prefix: Prefix, text: str) -> tuple[Prefix, str] | None:
+def _bracket(prefix: Prefix, text: str) -> str | None:
     if match := _SGLANG.match(text):
         month, day, clock, ranks = match.groups()
         stamp = logtime.dated(month, day, clock)
-        return _told(prefix, stamp, ranks.strip(), writer="sglang"), text[match.end() :]
+        _told(prefix, stamp, ranks.strip(), writer="sglang")
+        return text[match.end() :]
     if match := _RANK.match(text):
-        return replace(prefix, rank=match[1]), text[match.end() :]
+        prefix.rank = match[1]
+        return text[match.end() :]
     if match := _DEEPSPEED.match(text):
         month, day, clock, level, rank = match.groups()
         stamp = logtime.dated(month, day, clock)
         known = rank if rank and not rank.startswith("-") else ""
-        return _told(prefix, stamp, known, level=level, writer="deepspeed"), text[match.end() :]
+        _told(prefix, stamp, known, level=level, writer="deepspeed")
+        return text[match.end() :]
     if match := _TRTLLM.match(text):
         month, day, clock, rank, level, inner = match.groups()
         stamp = logtime.dated(month, day, clock)
-        told = _told(prefix, stamp, rank or inner or "", level=level, writer="trtllm")
-        return told, text[match.end() :]
+        _told(prefix, stamp, rank or inner or "", level=level, writer="trtllm")
+        return text[match.end() :]
     if match := _TRTLLM_CPP.match(text):
         rank = match[3] or ""
-        return _told(prefix, None, rank, writer="trtllm"), text[match.end() :]
+        _told(prefix, None, rank, writer="trtllm")
+        return text[match.end() :]
     if match := _TURBOMIND.match(text):
-        return _told(prefix, None, match[2] or "", level=match[1], writer="[TM]"), text[match.end() :]
+        _told(prefix, None, match[2] or "", level=match[1], writer="[TM]")
+        return text[match.end() :]
     if match := _TORCH.match(text):
-        return _torch(prefix, match), text[match.end() :]
+        _torch(prefix, match)
+        return text[match.end() :]
     if match := _MPI.match(text):
-        return replace(prefix, rank=prefix.rank or match[1]), text[match.end() :]
+        prefix.rank = prefix.rank or match[1]
+        return text[match.end() :]
     if match := _ROUTED.match(text):
-        return prefix, text[match.end() :]
+        return text[match.end() :]
     return None
 
 
-def _process(prefix: Prefix, text: str) -> tuple[Prefix, str] | None:
+def _process(prefix: Prefix, text: str) -> str | None:
     match = _PROCESS.match(text)
     if match is None:
         return None
@@ -154,89 +163,90 @@ def _process(prefix: Prefix, text: str) -> tuple[Prefix, str] | None:
     if rank is None and "Worker" in name:
         rank = f"pid {pid}"
     writer = "vllm" if name.startswith(("EngineCore", "APIServer", "VllmWorker")) else prefix.writer
-    return _told(prefix, None, rank or "", writer=writer), text[match.end() :]
+    _told(prefix, None, rank or "", writer=writer)
+    return text[match.end() :]
 
 
-def _digit(prefix: Prefix, text: str) -> tuple[Prefix, str] | None:
+def _digit(prefix: Prefix, text: str) -> str | None:
     if match := _STAMPED.match(text):
         month, day, clock = match.groups()
-        passed = logtime.dated(month, day, clock)
-        return replace(prefix, passed=passed), text[match.end() :]
+        prefix.passed = logtime.dated(month, day, clock)
+        return text[match.end() :]
     if match := _TGI.match(text):
         month, day, clock, level, _ = match.groups()
         stamp = logtime.dated(month, day, clock)
-        return _told(prefix, stamp, "", level=level, writer="tgi"), text[match.end() :]
+        _told(prefix, stamp, "", level=level, writer="tgi")
+        return text[match.end() :]
     if match := _LLAMA.match(text):
         stamp = logtime.since_start(*match.groups()[:4])
-        return _told(prefix, stamp, "", level=match[5], writer="llama.cpp"), text[match.end() :]
+        _told(prefix, stamp, "", level=match[5], writer="llama.cpp")
+        return text[match.end() :]
     if match := _LOGGING.match(text):
         month, day, clock, name, level, other = match.groups()
         stamp = logtime.dated(month, day, clock)
-        told = _told(prefix, stamp, "", level=level or other, writer=name or "")
-        return told, text[match.end() :]
+        _told(prefix, stamp, "", level=level or other, writer=name or "")
+        return text[match.end() :]
     if match := _ACCELERATE.match(text):
         month, day, clock, level, name = match.groups()
         stamp = logtime.dated(month, day, clock)
-        return _told(prefix, stamp, "", level=level, writer=name), text[match.end() :]
+        _told(prefix, stamp, "", level=level, writer=name)
+        return text[match.end() :]
     return _srun(prefix, text)
 
 
-def _spaced(prefix: Prefix, text: str) -> tuple[Prefix, str] | None:
-    return _srun(prefix, text)
-
-
-def _srun(prefix: Prefix, text: str) -> tuple[Prefix, str] | None:
+def _srun(prefix: Prefix, text: str) -> str | None:
     if match := _SRUN.match(text):
-        return replace(prefix, rank=prefix.rank or match[1]), text[match.end() :]
+        prefix.rank = prefix.rank or match[1]
+        return text[match.end() :]
     return None
 
 
-def _letter(prefix: Prefix, text: str) -> tuple[Prefix, str] | None:
+def _letter(prefix: Prefix, text: str) -> str | None:
     if match := _VLLM.match(text):
         level, month, day, clock = match.groups()
         stamp = logtime.yearless(month, day, clock)
-        return _told(prefix, stamp, "", level=level, writer="vllm"), text[match.end() :]
+        _told(prefix, stamp, "", level=level, writer="vllm")
+        return text[match.end() :]
     if match := _TORCH.match(text):
-        return _torch(prefix, match), text[match.end() :]
+        _torch(prefix, match)
+        return text[match.end() :]
     if match := _SLOG.match(text):
         month, day, clock, level = match.groups()
         stamp = logtime.dated(month, day, clock)
         rest = text[match.end() :]
         message = _SLOG_MESSAGE.match(rest)
-        told = _told(prefix, stamp, "", level=level, writer="slog")
+        _told(prefix, stamp, "", level=level, writer="slog")
         if message is None:
-            return told, rest
+            return rest
         said = message[1] if message[1] is not None else message[2]
         fields = rest[message.end() :]
-        return told, f"{said}\t{fields}" if fields else said
+        return f"{said}\t{fields}" if fields else said
     if match := _JOURNAL.match(text):
         month_name, day, clock = match.groups()
-        return replace(prefix, passed=logtime.named_month(month_name, day, clock)), text[match.end() :]
+        prefix.passed = logtime.named_month(month_name, day, clock)
+        return text[match.end() :]
     if match := _REPEATED.match(text):
-        return prefix, match[1]
-    return _compose(prefix, text)
+        return match[1]
+    return _compose(text)
 
 
-def _compose(prefix: Prefix, text: str) -> tuple[Prefix, str] | None:
+def _compose(text: str) -> str | None:
     if match := _COMPOSE.match(text):
-        return prefix, text[match.end() :]
+        return text[match.end() :]
     return None
 
 
-def _torch(prefix: Prefix, match: re.Match[str]) -> Prefix:
+def _torch(prefix: Prefix, match: re.Match[str]) -> None:
     level, digits, clock, source = match.groups()
     month, day = (digits[:-2], digits[-2:]) if len(digits) > 2 else (digits[:1], digits[1:])
     writer = "torchrun" if "torch/distributed/" in source else prefix.writer
-    return _told(prefix, logtime.yearless(month, day, clock), "", level=level, writer=writer)
+    _told(prefix, logtime.yearless(month, day, clock), "", level=level, writer=writer)
 
 
 def _told(
     prefix: Prefix, stamp: Stamp | None, rank: str, *, level: str = "", writer: str = ""
-) -> Prefix:
-    return replace(
-        prefix,
-        stamp=stamp or prefix.stamp,
-        rank=rank or prefix.rank,
-        level=level or prefix.level,
-        writer=writer or prefix.writer,
-    )
+) -> None:
+    prefix.stamp = stamp or prefix.stamp
+    prefix.rank = rank or prefix.rank
+    prefix.level = level or prefix.level
+    prefix.writer = writer or prefix.writer

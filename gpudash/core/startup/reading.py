@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 from gpudash.core.startup.logtime import LogClock
 from gpudash.core.startup.model import Failure, Number, Phase
@@ -125,7 +125,9 @@ class Run:
 
     def copy(self) -> Run:
         """Return a copy that may be changed."""
-        copied = replace(self)
+        copied = object.__new__(Run)
+        for name in Run.__slots__:
+            setattr(copied, name, getattr(self, name))
         copied.phases = self.phases.copy()
         copied.numbers = self.numbers.copy()
         copied.kept_by_first_rank = self.kept_by_first_rank.copy()

@@ -21,7 +21,9 @@ _PATTERNS = (
     ),
     (re.compile(r"(://[^\s:/@]+:)[^\s@/]+@"), rf"\1{MASK}@"),
 )
-_SIGNS = re.compile(r"hf_|sk-|gh[pos]_|glpat|xox|bearer|basic|key|token|secret|passw|://\S+@", re.IGNORECASE)
+_SIGNS = re.compile(
+    r"hf_|sk-|gh[pos]_|glpat|xox|bearer|basic|key|token|secret|passw|://\S+@", re.IGNORECASE
+)
 
 
 def masked(text: str) -> str:

@@ -22,12 +22,13 @@ _ANSI = re.compile(
     r"\x1b(?:\[[0-9;?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)|[@-Z\\^_])"
     r"|#033\[[0-9;]*[A-Za-z]"
     r"|\^\[\[[0-9;?]*[A-Za-z]"
-    r"|\[(?:[0-9]|[349][0-9])(?:;[0-9]{1,3})*m"
 )
-_ANSI_SIGNS = ("\x1b", "#033[", "^[[", "[0m", "[1m", "[2m", "[3")
+_LOST = re.compile(r"\[(?:[0-9]|[349][0-9])(?:;[0-9]{1,3})*m")
 _AFTER_BAR = re.compile(r"\[\d+:\d\d(?::\d\d)?<[\d:?]+, *[^\]]*\](?=\S)")
 _STAMPED = re.compile(r"\[20\d\d-\d\d-\d\d \d\d:\d\d:\d\d(?:\.\d{3})?(?: [A-Z_]+\d+)*\] ")
-_PROCESS = re.compile(r"\((?:Worker|VllmWorker|EngineCore|APIServer|ApiServer)\w*(?: rank=\d+)? pid=\d+\) ")
+_PROCESS = re.compile(
+    r"\((?:Worker|VllmWorker|EngineCore|APIServer|ApiServer)\w*(?: rank=\d+)? pid=\d+\) "
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -107,9 +108,10 @@ def _ended(tail: Tail, part: bytes, *, is_line: bool) -> list[Segment]:
 
 
 def _plain(text: str) -> str:
-    if any(sign in text for sign in _ANSI_SIGNS):
+    if "\x1b" in text or "#033[" in text or "^[[" in text:
         return _ANSI.sub("", text)
-    return text
+    # Escape lost in copying: "[0m".
+    return _LOST.sub("", text) if "m" in text and _LOST.search(text) else text
 
 
 def _records(text: str) -> Iterator[str]:

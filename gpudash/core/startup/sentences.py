@@ -88,7 +88,7 @@ def say_exit(run: Run, code: int) -> tuple[str, str]:
     return "exit", f"exited with code {code}{during}; the log names no cause"
 
 
-def _quoted(run: Run, hit: Hit) -> Told:
+def _quoted(_run: Run, hit: Hit) -> Told:
     said = hit.groups.get("text") or hit.groups.get("msg") or hit.groups.get("path") or ""
     quoted = clipped(said or hit.text)
     what = _SPOKEN.get(hit.kind, hit.kind.replace("_", " "))

@@ -55,7 +55,11 @@ def cuda_oom(run: Run, hit: Hit) -> Told:
 def _during(run: Run, hit: Hit) -> str:
     if run.engine == "tgi" and hit.phase == "load_weights":
         return _of_shard(run, hit)
-    if hit.phase in ("load_weights", "load_draft") and not hit.bar and run.engine in ("sglang", "vllm"):
+    if (
+        hit.phase in ("load_weights", "load_draft")
+        and not hit.bar
+        and run.engine in ("sglang", "vllm")
+    ):
         return f" while creating the weight tensors ({hit.phase}, before the first shard)"
     return when(hit.phase) + (f" ({hit.bar})" if hit.bar else "")
 
@@ -140,7 +144,7 @@ def kv_cache(run: Run, hit: Hit) -> Told:
     return Told(message=f"no memory left for the KV cache{after}")
 
 
-def gpu_not_free(run: Run, hit: Hit) -> Told:
+def gpu_not_free(_run: Run, hit: Hit) -> Told:
     """Say that somebody else holds the GPU."""
     found = hit.groups
     if "free" not in found:
@@ -165,7 +169,8 @@ def disk_full(run: Run, hit: Hit) -> Told:
     path = hit.groups.get("path", "")
     if "/dev/shm" in hit.text or path.startswith("/dev/shm"):
         return Told(
-            kind="shm", message=f"/dev/shm is full{when(hit.phase)}: the container's shm is too small"
+            kind="shm",
+            message=f"/dev/shm is full{when(hit.phase)}: the container's shm is too small",
         )
     name, warning = run.arguments.get("download file", ""), run.arguments.get("disk warning", "")
     wanted, free = _WANTED_MB.search(warning), _FREE_MB.search(warning)
@@ -174,9 +179,7 @@ def disk_full(run: Run, hit: Hit) -> Told:
     details: dict[str, Number | None] = {}
     if wanted and free:
         folder = re.sub(r"(/hub)/.*$", r"\1", free[1])
-        room = (
-            f" (needs {int(float(wanted[1]))} MB, {int(float(free[2]))} MB free in {folder})"
-        )
+        room = f" (needs {int(float(wanted[1]))} MB, {int(float(free[2]))} MB free in {folder})"
         details = {
             "needed_mb": float(wanted[1]),
             "free_mb": float(free[2]),
@@ -188,7 +191,7 @@ def disk_full(run: Run, hit: Hit) -> Told:
     return Told(message=f"disk full{during}{room}", details=details)
 
 
-def shared_memory(run: Run, hit: Hit) -> Told:
+def shared_memory(_run: Run, hit: Hit) -> Told:
     """Say that /dev/shm is too small."""
     name = hit.groups.get("file") or hit.groups.get("file2") or ""
     if "code" in hit.groups or "code2" in hit.groups or "signal" in hit.groups:

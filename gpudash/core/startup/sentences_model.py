@@ -61,13 +61,15 @@ def _named(frame: Frame) -> str:
     return f"{posixpath.basename(frame.path).removesuffix('.py')}.{frame.function}"
 
 
-def missing_key(run: Run, hit: Hit) -> Told:
+def missing_key(_run: Run, hit: Hit) -> Told:
     """Say which tensor has no place, or which place no tensor."""
     found = hit.groups
     key = found.get("key") or found.get("keys") or found.get("name") or ""
     whose = "the draft" if hit.phase == "load_draft" else "the model"
-    what = "was not in the checkpoint" if found.get("what") == "Missing" or "keys" in found else (
-        f"has no place in {whose}"
+    what = (
+        "was not in the checkpoint"
+        if found.get("what") == "Missing" or "keys" in found
+        else (f"has no place in {whose}")
     )
     return Told(message=f"weights do not fit: {clipped(key) or 'a tensor'} {what}")
 
@@ -82,7 +84,7 @@ def unsupported_arch(run: Run, hit: Hit) -> Told:
     return Told(message=f"{what} is not supported by this {_engine(run)}{version}")
 
 
-def unsupported_gpu(run: Run, hit: Hit) -> Told:
+def unsupported_gpu(_run: Run, hit: Hit) -> Told:
     """Say what this GPU can't do."""
     found = hit.groups
     if quant := found.get("quant"):
@@ -90,7 +92,9 @@ def unsupported_gpu(run: Run, hit: Hit) -> Told:
             message=f"quantization {quant} needs compute capability {found['cap']} or more; this "
             "GPU has less"
         )
-    return Told(message=f"this build does not support this GPU: {clipped(_without_exception(hit.text))}")
+    return Told(
+        message=f"this build does not support this GPU: {clipped(_without_exception(hit.text))}"
+    )
 
 
 def import_error(run: Run, hit: Hit) -> Told:
@@ -134,37 +138,37 @@ def hf_auth(run: Run, hit: Hit) -> Told:
     )
 
 
-def hf_not_found(run: Run, hit: Hit) -> Told:
+def hf_not_found(_run: Run, hit: Hit) -> Told:
     """Say what is not there."""
     found = hit.groups
     if file := found.get("file"):
         return Told(message=f"{found.get('where', 'the model')} has no file {file.rstrip('.')}")
     if model := found.get("model"):
-        return Told(message=f"{model.strip(chr(39))} is neither a local folder nor a model on Hugging Face")
+        return Told(
+            message=f"{model.strip(chr(39))} is neither a local folder nor a model on Hugging Face"
+        )
     repo = found.get("repo")
     return Told(message=f"not found on Hugging Face: {repo}" if repo else clipped(hit.text))
 
 
-def hf_network(run: Run, hit: Hit) -> Told:
+def hf_network(_run: Run, hit: Hit) -> Told:
     """Say that the hub was not reached."""
     return Told(message=f"Hugging Face could not be reached{when(hit.phase)}: {clipped(hit.text)}")
 
 
-def corrupt_file(run: Run, hit: Hit) -> Told:
+def corrupt_file(_run: Run, hit: Hit) -> Told:
     """Say that a weight file is cut or something else."""
     return Told(message=f"a weight file is damaged{when(hit.phase)}: {clipped(hit.groups['text'])}")
 
 
-def file_not_found(run: Run, hit: Hit) -> Told:
+def file_not_found(_run: Run, hit: Hit) -> Told:
     """Say which file is missing."""
     found = hit.groups
     path = found.get("path") or found.get("path2") or found.get("path3")
-    return Told(
-        message=f"no such file: {path}{when(hit.phase)}" if path else clipped(hit.text)
-    )
+    return Told(message=f"no such file: {path}{when(hit.phase)}" if path else clipped(hit.text))
 
 
-def exception(run: Run, hit: Hit) -> Told:
+def exception(_run: Run, hit: Hit) -> Told:
     """Quote an exception; one without words is shown by its last line of code."""
     found = hit.groups
     name = found.get("exc", "Exception").rpartition(".")[2]
@@ -185,7 +189,9 @@ def exception(run: Run, hit: Hit) -> Told:
 
 
 def _engine(run: Run) -> str:
-    return {"vllm": "vLLM", "sglang": "SGLang", "tgi": "TGI"}.get(run.engine or "", run.engine or "engine")
+    return {"vllm": "vLLM", "sglang": "SGLang", "tgi": "TGI"}.get(
+        run.engine or "", run.engine or "engine"
+    )
 
 
 def _without_exception(text: str) -> str:

@@ -38,7 +38,7 @@ def port_in_use(run: Run, hit: Hit) -> Told:
     return Told(message=message, details=details)
 
 
-def nccl_timeout(run: Run, hit: Hit) -> Told:
+def nccl_timeout(_run: Run, hit: Hit) -> Told:
     """Say which collective did not finish and on which rank."""
     found = hit.groups
     elements = f" ({int(found['numel']):,} elements)" if "numel" in found else ""
@@ -49,11 +49,16 @@ def nccl_timeout(run: Run, hit: Hit) -> Told:
         message=f"NCCL watchdog: {found['op']} #{found['seq']}{elements} did not finish within "
         f"{seconds} s{on}: a rank is missing (look for a rank that logged nothing or died before)",
         rank=rank,
-        details={**_numbered(rank), "seq": int(found["seq"]), "op": found["op"], "timeout_s": seconds},
+        details={
+            **_numbered(rank),
+            "seq": int(found["seq"]),
+            "op": found["op"],
+            "timeout_s": seconds,
+        },
     )
 
 
-def nccl(run: Run, hit: Hit) -> Told:
+def nccl(_run: Run, hit: Hit) -> Told:
     """Quote NCCL's own warning where there is one."""
     said = hit.groups.get("msg") or hit.groups.get("name") or hit.text
     return Told(message=f"NCCL{when(hit.phase)}: {clipped(said)}")
@@ -66,8 +71,8 @@ def rank_desync(run: Run, hit: Hit) -> Told:
         many = "ranks" if "," in ranks else "rank"
         seconds = int(hit.groups["ms"]) // 1000
         return Told(
-            message=f"{many} {ranks} did not reach the barrier within {seconds} s{when(hit.phase)}: "
-            f"look at {many} {ranks}"
+            message=f"{many} {ranks} did not reach the barrier within {seconds} s"
+            f"{when(hit.phase)}: look at {many} {ranks}"
         )
     done = hit.groups.get("done", "")
     late = _laggards(run)
@@ -83,14 +88,16 @@ def _laggards(run: Run) -> str:
     return ", ".join(run.phases[at].laggards) if at is not None else ""
 
 
-def rendezvous(run: Run, hit: Hit) -> Told:
+def rendezvous(_run: Run, hit: Hit) -> Told:
     """Say that a node never joined."""
     joined, world = hit.groups.get("joined"), hit.groups.get("world")
     so_far = f": {joined} of {world} joined" if joined and world else ""
-    return Told(message=f"the process group did not come together{so_far}: a node or rank is missing")
+    return Told(
+        message=f"the process group did not come together{so_far}: a node or rank is missing"
+    )
 
 
-def watchdog(run: Run, hit: Hit) -> Told:
+def watchdog(_run: Run, hit: Hit) -> Told:
     """Say that the engine's own watchdog ended it."""
     return Told(
         message=f"the scheduler made no step for {hit.groups['s']} s (its own watchdog)"
@@ -102,7 +109,7 @@ def killed(run: Run, hit: Hit) -> Told:
     """`Rank 3 scheduler was SIGKILLed (exit code -9) while loading weights (19/62): …`."""
     found = hit.groups
     rank = found.get("rank")
-    code = found.get("code") or found.get("code2") or found.get("code3")
+    code = found.get("code") or found.get("code2") or found.get("code3") or found.get("code4")
     during = when(hit.phase) + (f" ({hit.bar})" if hit.bar else "")
     details = {**_numbered(rank or ""), "exit_code": int(code) if code else None}
     if "oom-kill" in hit.text or "Out of memory: Killed" in hit.text or "OOMKilled" in hit.text:
@@ -121,14 +128,16 @@ def killed(run: Run, hit: Hit) -> Told:
     if "died unexpectedly" in hit.text and code is None:
         return Told(message=f"{who} died{during} without a word: {guess}", rank=rank or "")
     return Told(
-        message=f"{who} was SIGKILLed{exit_words}{during}: {guess}", rank=rank or "", details=details
+        message=f"{who} was SIGKILLed{exit_words}{during}: {guess}",
+        rank=rank or "",
+        details=details,
     )
 
 
-def crashed(run: Run, hit: Hit) -> Told:
+def crashed(_run: Run, hit: Hit) -> Told:
     """Say which signal ended a rank."""
     found = hit.groups
-    told = found.get("code") or found.get("code2") or found.get("code3")
+    told = found.get("code") or found.get("code2") or found.get("code3") or found.get("code4")
     number = int(told) if told else -int(found.get("signal", "0"))
     rank = found.get("rank") or hit.rank
     who = rank_words(rank) if rank else "a process"

@@ -3,21 +3,18 @@
 from __future__ import annotations
 
 from types import MappingProxyType
-from typing import TYPE_CHECKING
 
 from gpudash.core.startup import engines, readiness
+from gpudash.core.startup.catalog import Catalog
 from gpudash.core.startup.model import Startup
-
-if TYPE_CHECKING:
-    from gpudash.core.startup.tracker import Tracker
+from gpudash.core.startup.reading import Run
 
 
-def snapshot(state: Tracker) -> Startup:
-    """Return what is known now."""
-    run = state.run
-    basis, notes = readiness.judge(run, expects_url=state.expects_url)
+def snapshot_of(run: Run, catalog: Catalog, *, expects_url: bool = False) -> Startup:
+    """Return what is known of a run now."""
+    basis, notes = readiness.judge(run, expects_url=expects_url)
     port = run.arguments.get("port", "")
-    known = state.catalog.engines.get(run.engine or "")
+    known = catalog.engines.get(run.engine or "")
     return Startup(
         engine=engines.title(run),
         version=run.version,

@@ -27,7 +27,8 @@ _EXCEPTION = re.compile(
 _SHARD_RANK = re.compile(r" ?rank=(\d+)$")
 _KILLED = frozenset({"-9", "137", "9"})
 _BUS_ERROR = frozenset({"-7", "135", "7"})
-_CODES = ("code", "code2", "code3", "signal")
+_DIGITS = tuple("0123456789")
+_CODES = ("code", "code2", "code3", "code4", "signal")
 
 
 def look(run: Run, record: Record, catalog: Catalog) -> None:
@@ -36,26 +37,17 @@ def look(run: Run, record: Record, catalog: Catalog) -> None:
         _look_at_source(run, record, catalog)
         return
     text = record.text
-    if any(words.fits(text) for words in catalog.ignored):
-        return
-    if any(words.fits(text) for words in catalog.introducers):
-        run.traceback = Traceback(
-            rank=_rank(run, record),
-            is_weak=True,
-            is_open=False,
-            is_chained=True,
-            closed_line=record.line,
-        )
-    if any(words.fits(text) for words in catalog.survived):
-        run.hits = [hit for hit in run.hits if hit.is_after_ready]
-        run.is_doubted = True
-    if (match := _SHARD_RANK.fullmatch(text)) and run.hits and not run.hits[-1].rank:
-        run.hits[-1] = replace(run.hits[-1], rank=match[1])
-        run.is_doubted = True
+    for words in catalog.words.in_text(text):
+        if words.fits(text) and not _heed(run, record, words.kind):
+            return
+    if text.endswith(_DIGITS) and (match := _SHARD_RANK.fullmatch(text)):
+        _name_shard(run, match[1])
     if text.startswith(_CHAINED) and run.traceback is not None:
         run.traceback = replace(run.traceback, is_chained=True, closed_line=record.line)
     _forget(run, record)
-    found = [hit for pattern in catalog.failures if (hit := _hit(run, record, pattern))]
+    found = [
+        hit for pattern in catalog.failures.in_text(text) if (hit := _hit(run, record, pattern))
+    ]
     if not found:
         found = _exception(run, record)
     for hit in found:
@@ -64,6 +56,31 @@ def look(run: Run, record: Record, catalog: Catalog) -> None:
         _open_traceback(run, record)
     elif found and run.traceback is not None and run.traceback.is_open:
         _close_traceback(run, record)
+
+
+def _heed(run: Run, record: Record, kind: str) -> bool:
+    """Take a line that is no failure by what it says; returns whether it is looked at further."""
+    if kind == "ignored":
+        return False
+    if kind == "survived":
+        run.hits = [hit for hit in run.hits if hit.is_after_ready]
+        run.is_doubted = True
+        return True
+    run.traceback = Traceback(
+        rank=_rank(run, record),
+        is_weak=True,
+        is_open=False,
+        is_chained=True,
+        closed_line=record.line,
+    )
+    return True
+
+
+def _name_shard(run: Run, rank: str) -> None:
+    """TGI tells the shard behind what it printed of it."""
+    if run.hits and not run.hits[-1].rank:
+        run.hits[-1] = replace(run.hits[-1], rank=rank)
+        run.is_doubted = True
 
 
 def _inside_traceback(run: Run, record: Record) -> bool:
@@ -93,7 +110,7 @@ def _look_at_source(run: Run, record: Record, catalog: Catalog) -> None:
     """Of code only a check that names what failed counts: a bare AssertionError has no text."""
     if "assert" not in record.text:
         return
-    for pattern in catalog.failures:
+    for pattern in catalog.failures.in_text(record.text):
         hit = _hit(run, record, pattern)
         if hit is not None and "check" in hit.groups:
             _keep(run, hit)
@@ -136,13 +153,7 @@ def _exception(run: Run, record: Record) -> list[Hit]:
 
 
 def _hit(run: Run, record: Record, pattern: FailurePattern) -> Hit | None:
-    text = record.text
-    for word in pattern.has:
-        if word in text:
-            break
-    else:
-        return None
-    match = pattern.pattern.compiled.search(text[:MATCHED_CHARS])
+    match = pattern.pattern.compiled.search(record.text[:MATCHED_CHARS])
     if match is None:
         return None
     groups = {key: value for key, value in match.groupdict().items() if value is not None}
