@@ -14,11 +14,12 @@ from gpudash.core.startup import sentences
 from gpudash.core.startup.catalog import Catalog
 from gpudash.core.startup.model import Failure
 from gpudash.core.startup.reading import Hit, Run
+from gpudash.core.startup.secrets import masked
 
 _FATAL_WHEN_SERVING = frozenset(
     {
         "cuda_oom", "cuda_error", "nccl", "nccl_timeout", "host_oom_or_sigkill", "shm", "crash",
-        "watchdog_timeout",
+        "watchdog_timeout", "port_in_use",
     }
 )  # fmt: skip
 _ENDED_BY_USER = frozenset({0, -2, -15, 130, 143})
@@ -45,7 +46,7 @@ def diagnose(run: Run, catalog: Catalog) -> Failure | None:
         phase=primary.phase,
         others=_others(run, primary),
         after_ready_s=_after_ready(run, primary),
-        context=primary.context,
+        context=tuple(masked(line) for line in primary.context),
         details=told.details,
     )
 
@@ -149,6 +150,6 @@ def _by_exit(run: Run, catalog: Catalog) -> Failure | None:
         message=message,
         hint=catalog.hints.get(kind, ""),
         phase=phase.name if phase is not None else None,
-        context=run.recent[-4:],
+        context=tuple(masked(line) for line in run.recent[-4:]),
         details={"exit_code": run.exit_code},
     )

@@ -49,6 +49,7 @@ _SRUN = re.compile(r" *(\d{1,4}): (?=\S)")
 _RANK = re.compile(r"\[(?:rank|default)(\d+)\]: ?")
 _ROUTED = re.compile(r"\[\d{4,5}\] ")
 _PROCESS = re.compile(r"\(([A-Za-z]\w*)(?: rank=(\d+))? pid=(\d+)(?:, ip=[\d.]+)?\) ?")
+_OF_VLLM = ("EngineCore", "APIServer", "ApiServer", "VllmWorker", "MainProcess")
 _WORKER_RANK = re.compile(r"_((?:DP|PP|TP|EP)\d+(?:_(?:DP|PP|PCP|TP|DCP|EP)\d+)*)")
 _SGLANG = re.compile(
     r"\[\d{4}-(\d\d)-(\d\d) (\d\d:\d\d:\d\d(?:\.\d{3})?)"
@@ -162,7 +163,7 @@ def _process(prefix: Prefix, text: str) -> str | None:
         rank = worker[1].replace("_", " ")
     if rank is None and "Worker" in name:
         rank = f"pid {pid}"
-    writer = "vllm" if name.startswith(("EngineCore", "APIServer", "VllmWorker")) else prefix.writer
+    writer = "vllm" if name.startswith(_OF_VLLM) else prefix.writer
     _told(prefix, None, rank or "", writer=writer)
     return text[match.end() :]
 

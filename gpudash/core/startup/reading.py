@@ -51,6 +51,8 @@ class Hit:
     groups: Mapping[str, str]
     rank: str
     phase: str | None
+    after: str | None = None
+    """The phase that ended last, where none runs; `serving` once it was ready."""
     bar: str = ""
     """How far the phase's bar was, in words: `19/62`."""
     doing: str = ""

@@ -6,7 +6,6 @@ from collections.abc import Iterator
 from typing import Any
 
 from gpudash.core.startup.model import Failure, Outcome, Phase, Progress, Startup
-from gpudash.core.startup.secrets import masked
 from gpudash.core.units import format_duration
 
 SCHEMA = "gpudash.startup/1"
@@ -79,7 +78,7 @@ def _failure(failure: Failure) -> dict[str, Any]:
         "phase": failure.phase,
         "others": failure.others,
         "after_ready_s": _rounded(failure.after_ready_s),
-        "context": [masked(line) for line in failure.context],
+        "context": list(failure.context),
     }
     return told | dict(failure.details)
 
@@ -94,7 +93,28 @@ def _whole(value: float | None) -> float | int | None:
 
 # -- table -----------------------------------------------------------------------------------
 
+_CONTEXT_CHARS = 200
 HEADER = ("phase", "line", "time", "progress", "")
+CSV_HEADER = (
+    "phase", "start_line", "end_line", "start_s", "end_s", "seconds", "done", "total", "unit",
+)  # fmt: skip
+
+
+def csv_rows(startup: Startup) -> Iterator[tuple[object, ...]]:
+    """Yield one row a phase; what is not known is None."""
+    for phase in startup.phases:
+        bar = phase.progress
+        yield (
+            phase.name,
+            phase.start_line,
+            phase.end_line,
+            _rounded(phase.start_s),
+            _rounded(phase.end_s),
+            _rounded(phase.seconds),
+            _whole(bar.done) if bar else None,
+            _whole(bar.total) if bar else None,
+            bar.unit if bar else None,
+        )
 
 
 def rows(startup: Startup) -> Iterator[tuple[str, ...]]:
@@ -138,11 +158,19 @@ def verdict(startup: Startup) -> list[str]:
     if failure is None:
         return said
     others = f" [+{failure.others} ranks with the same error]" if failure.others else ""
-    when = "" if failure.after_ready_s is None else " after READY"
+    when = " after READY" if _is_after_ready(startup, failure) else ""
     line = f"line {failure.line}: " if failure.line is not None else ""
     said.append(f"{name}: FAILED{when} ({failure.kind})")
-    said += [f"    {masked(text)}" for text in failure.context]
+    said += [f"    {text[:_CONTEXT_CHARS]}" for text in failure.context]
     if failure.hint:
         said.append(f"try: {failure.hint}")
     said.append(f"{line}{failure.message}{others}")
     return said
+
+
+def _is_after_ready(startup: Startup, failure: Failure) -> bool:
+    return (
+        startup.ready_line is not None
+        and failure.line is not None
+        and failure.line > startup.ready_line
+    )

@@ -27,7 +27,8 @@ _LOST = re.compile(r"\[(?:[0-9]|[349][0-9])(?:;[0-9]{1,3})*m")
 _AFTER_BAR = re.compile(r"\[\d+:\d\d(?::\d\d)?<[\d:?]+, *[^\]]*\](?=\S)")
 _STAMPED = re.compile(r"\[20\d\d-\d\d-\d\d \d\d:\d\d:\d\d(?:\.\d{3})?(?: [A-Z_]+\d+)*\] ")
 _PROCESS = re.compile(
-    r"\((?:Worker|VllmWorker|EngineCore|APIServer|ApiServer)\w*(?: rank=\d+)? pid=\d+\) "
+    r"\((?:Worker|VllmWorker|EngineCore|APIServer|ApiServer|MainProcess|Ray)\w*"
+    r"(?: rank=\d+)? pid=\d+\) "
 )
 
 

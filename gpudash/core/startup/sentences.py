@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from gpudash.core.startup import sentences_memory, sentences_model, sentences_ranks
 from gpudash.core.startup.model import Number
 from gpudash.core.startup.reading import Hit, Run
-from gpudash.core.startup.wording import Told, clipped, signal_name, when
+from gpudash.core.startup.wording import Told, aside, clipped, signal_name, when
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,6 +46,8 @@ _SAYING: Mapping[str, Callable[[Run, Hit], Told]] = {
     "corrupt_file": sentences_model.corrupt_file,
     "file_not_found": sentences_model.file_not_found,
     "exception": sentences_model.exception,
+    "warmup_failed": sentences_ranks.warmup_failed,
+    "triton_resource": sentences_model.triton_resource,
 }
 _SPOKEN = {
     "driver": "CUDA can't be used",
@@ -54,7 +56,6 @@ _SPOKEN = {
     "bad_argument": "wrong argument",
     "permission": "permission denied",
     "cuda_error": "CUDA error",
-    "warmup_failed": "the warm-up request failed",
     "symptom": "failed; the log names no cause",
 }
 
@@ -92,4 +93,4 @@ def _quoted(_run: Run, hit: Hit) -> Told:
     said = hit.groups.get("text") or hit.groups.get("msg") or hit.groups.get("path") or ""
     quoted = clipped(said or hit.text)
     what = _SPOKEN.get(hit.kind, hit.kind.replace("_", " "))
-    return Told(message=f"{what}: {quoted}{when(hit.phase)}")
+    return Told(message=f"{what}: {quoted}{aside(hit.phase)}")

@@ -6,7 +6,7 @@ import re
 
 from gpudash.core.startup.model import Number
 from gpudash.core.startup.reading import Hit, Run
-from gpudash.core.startup.wording import Told, amount, in_gib, rank_words, when
+from gpudash.core.startup.wording import Told, after, amount, in_gib, rank_words, when
 
 _OWN = re.compile(r"this process has ([\d.]+ [KMGT]iB) memory in use")
 _OTHER = re.compile(r"Process (\d+) has ([\d.]+ [KMGT]iB) (?:memory )?in use")
@@ -61,7 +61,7 @@ def _during(run: Run, hit: Hit) -> str:
         and run.engine in ("sglang", "vllm")
     ):
         return f" while creating the weight tensors ({hit.phase}, before the first shard)"
-    return when(hit.phase) + (f" ({hit.bar})" if hit.bar else "")
+    return (when(hit.phase) or after(hit.after)) + (f" ({hit.bar})" if hit.bar else "")
 
 
 def _said_again(run: Run, hit: Hit) -> int | None:

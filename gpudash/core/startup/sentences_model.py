@@ -7,7 +7,7 @@ import re
 
 from gpudash.core.startup.model import Number
 from gpudash.core.startup.reading import Frame, Hit, Run
-from gpudash.core.startup.wording import Told, clipped, when
+from gpudash.core.startup.wording import Told, aside, clipped, when
 
 _LIBRARY = re.compile(r"(?:.*/)?(?:site|dist)-packages/")
 _LIBRARY_FRAMES = ("torch/", "transformers/", "multiprocessing/", "importlib/", "concurrent/")
@@ -108,7 +108,7 @@ def import_error(run: Run, hit: Hit) -> Told:
         reason = f"undefined symbol in {short} ({built} build mismatch)"
     names = re.findall(r"\w+", found.get("masked", ""))
     if not names:
-        return Told(message=f"{found.get('exc', 'ImportError')}: {reason}{when(hit.phase)}")
+        return Told(message=f"{found.get('exc', 'ImportError')}: {reason}{aside(hit.phase)}")
     return Told(
         message=f"{_engine(run)} could not inspect {names[0]}: {found.get('exc', 'ImportError')} "
         f'{reason}; the later "architectures not supported" is a consequence',
@@ -168,6 +168,14 @@ def file_not_found(_run: Run, hit: Hit) -> Told:
     return Told(message=f"no such file: {path}{when(hit.phase)}" if path else clipped(hit.text))
 
 
+def triton_resource(_run: Run, hit: Hit) -> Told:
+    """Say what a kernel wants and this GPU has."""
+    return Told(
+        message=f"a Triton kernel needs {hit.groups['need']} bytes of shared memory, this GPU has "
+        f"{hit.groups['limit']}{when(hit.phase)}"
+    )
+
+
 def exception(_run: Run, hit: Hit) -> Told:
     """Quote an exception; one without words is shown by its last line of code."""
     found = hit.groups
@@ -175,7 +183,7 @@ def exception(_run: Run, hit: Hit) -> Told:
     if name == "KeyboardInterrupt":
         return Told(message="interrupted (KeyboardInterrupt)")
     if said := found.get("msg"):
-        return Told(message=f"{name}: {clipped(said)}{when(hit.phase)}")
+        return Told(message=f"{name}: {clipped(said)}{aside(hit.phase)}")
     last = hit.frames[-1] if hit.frames else None
     if last is None:
         return Told(message=f"{name}{when(hit.phase)}")

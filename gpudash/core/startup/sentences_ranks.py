@@ -12,7 +12,7 @@ _TITLES = {"vllm": "vLLM", "llama.cpp": "llama.cpp", "ollama": "Ollama"}
 def port_in_use(run: Run, hit: Hit) -> Told:
     """Say which port, and how late it was found."""
     found = hit.groups
-    if store := found.get("store"):
+    if store := found.get("store") or found.get("store2"):
         return Told(
             message=f"port {store} of the process group (TCPStore) is already in use: another run "
             "is still there, or wants the same master port",
@@ -108,7 +108,7 @@ def watchdog(_run: Run, hit: Hit) -> Told:
 def killed(run: Run, hit: Hit) -> Told:
     """`Rank 3 scheduler was SIGKILLed (exit code -9) while loading weights (19/62): …`."""
     found = hit.groups
-    rank = found.get("rank")
+    rank = found.get("rank") or found.get("worker") or _said_dead(run, hit)
     code = found.get("code") or found.get("code2") or found.get("code3") or found.get("code4")
     during = when(hit.phase) + (f" ({hit.bar})" if hit.bar else "")
     details = {**_numbered(rank or ""), "exit_code": int(code) if code else None}
@@ -139,14 +139,33 @@ def crashed(_run: Run, hit: Hit) -> Told:
     found = hit.groups
     told = found.get("code") or found.get("code2") or found.get("code3") or found.get("code4")
     number = int(told) if told else -int(found.get("signal", "0"))
+    during = when(hit.phase) + (f" ({hit.bar})" if hit.bar else "")
     rank = found.get("rank") or hit.rank
     who = rank_words(rank) if rank else "a process"
     return Told(
-        message=f"{who} was killed by {signal_name(number) or 'a signal'}{when(hit.phase)}; "
+        message=f"{who} was killed by {signal_name(number) or 'a signal'}{during}; "
         "the log names no cause",
         rank=rank,
         details={"exit_code": number},
     )
+
+
+def warmup_failed(run: Run, hit: Hit) -> Told:
+    """Say what the server's request to itself met; a proxy in between is the classic."""
+    later = (h for h in run.hits if h.line > hit.line and h.is_exception)
+    said = next((f"{h.groups['exc']}: {h.groups['msg']}" for h in later), "")
+    said = said or hit.groups.get("text", "").partition("Traceback")[0].strip()
+    lowered = said.lower()
+    is_proxied = any(word in lowered for word in ("proxy", "squid", "[503]", "[403]", "[407]"))
+    guess = "; most likely a proxy stands between the server and itself" if is_proxied else ""
+    quoted = f": {clipped(said)}" if said else ""
+    return Told(message=f"the server's warm-up request to itself failed{quoted}{guess}")
+
+
+def _said_dead(run: Run, hit: Hit) -> str:
+    """Old SGLang tells the rank on one line and its exit code on the next."""
+    before = [h for h in run.hits if h.line < hit.line and "rank" in h.groups]
+    return before[-1].groups["rank"] if before and hit.line - before[-1].line <= 3 else ""
 
 
 def _numbered(rank: str) -> dict[str, Number | None]:

@@ -8,6 +8,7 @@ from gpudash.core.startup import engines, readiness
 from gpudash.core.startup.catalog import Catalog
 from gpudash.core.startup.model import Startup
 from gpudash.core.startup.reading import Run
+from gpudash.core.startup.secrets import masked
 
 
 def snapshot_of(run: Run, catalog: Catalog, *, expects_url: bool = False) -> Startup:
@@ -25,7 +26,7 @@ def snapshot_of(run: Run, catalog: Catalog, *, expects_url: bool = False) -> Sta
         failure=run.failure,
         numbers=MappingProxyType(dict(run.numbers)),
         notes=notes,
-        recent=run.recent,
+        recent=tuple(masked(line) for line in run.recent),
         line=run.line,
         first_line=run.first_line,
         restarts=run.restarts,

@@ -187,6 +187,7 @@ def _judged(pattern: FailurePattern, groups: dict[str, str]) -> tuple[str, int]:
 
 def _made(run: Run, record: Record, kind: str, tier: int, groups: dict[str, str]) -> Hit:
     phase = run.current()
+    ended = run.phases[-1].name if run.phases and phase is None else None
     progress = phase.progress if phase is not None else None
     bar = ""
     if progress is not None and progress.total is not None:
@@ -199,6 +200,7 @@ def _made(run: Run, record: Record, kind: str, tier: int, groups: dict[str, str]
         groups=groups,
         rank=_rank(run, record),
         phase=phase.name if phase is not None else None,
+        after="serving" if run.ready_line is not None and phase is None else ended,
         bar=bar,
         doing=progress.detail if progress is not None else "",
         now_s=run.clock.now_s,
@@ -214,10 +216,13 @@ def _rank(run: Run, record: Record) -> str:
     known = run.traceback
     if known is not None and known.rank:
         return known.rank
-    return run.last_rank
+    return "" if record.writer or record.level else run.last_rank
 
 
 def _keep(run: Run, hit: Hit) -> None:
     run.is_doubted = True
+    if hit.kind == "port_in_use" and run.ready_line is not None:
+        # "Connected" and its like are printed before the port is bound.
+        run.ready_line = run.ready_s = run.ready_at_s = None
     if len(run.hits) < KEPT_HITS:
         run.hits.append(hit)

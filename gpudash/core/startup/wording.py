@@ -24,6 +24,16 @@ _WHEN = {
     "train_setup": "while setting up training",
     "train_loop": "while training",
 }
+_AFTER = {
+    "init_dist": "after joining the process group",
+    "load_weights": "after loading weights",
+    "load_draft": "after loading the draft",
+    "kv_cache": "after allocating the KV cache",
+    "compile": "after compiling kernels",
+    "cuda_graph": "after CUDA graph capture",
+    "cuda_graph_draft": "after CUDA graph capture of the draft",
+    "serving": "while serving",
+}
 _SIGNALS = {
     4: "SIGILL",
     6: "SIGABRT",
@@ -51,6 +61,18 @@ class Told:
 def when(phase: str | None) -> str:
     """Return ` while loading weights`, with its gap, or nothing."""
     words = _WHEN.get(phase or "")
+    return f" {words}" if words else ""
+
+
+def aside(phase: str | None) -> str:
+    """Return ` (while loading weights)`, behind words that are quoted."""
+    words = _WHEN.get(phase or "")
+    return f" ({words})" if words else ""
+
+
+def after(phase: str | None) -> str:
+    """Return ` after loading weights`, where no phase ran."""
+    words = _AFTER.get(phase or "")
     return f" {words}" if words else ""
 
 
