@@ -110,6 +110,15 @@ class Marker:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Anchor:
+    """A line that begins a run, and of which engines."""
+
+    has: tuple[str, ...]
+    marker: Marker
+    engines: frozenset[str]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Evidence:
     """A line that tells which engine writes."""
 
@@ -184,6 +193,7 @@ class Catalog:
     """Ignored lines, those that say something was survived, and those before vain tracebacks."""
     evidence: Mapping[str, Index[Evidence]]
     """By the engine that is known (empty: none): what would name another one, or its version."""
+    anchors: Index[Anchor]
     writers: Mapping[str, str]
     """Engines that their loggers' names give away."""
     hints: Mapping[str, str]

@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from gpudash.core.startup.catalog import (
+    Anchor,
     Catalog,
     Engine,
     Evidence,
@@ -51,6 +52,7 @@ def build(markers: Mapping[str, Any], failures: Mapping[str, Any]) -> Catalog:
         failures=Index(tuple(map(_failure, failures["failures"])), _IN_FAILURES),
         words=Index([word for kind in WORDS for word in _words(failures, kind)]),
         evidence={name: Index(_evidence_beside(name, engines)) for name in ("", *engines)},
+        anchors=_anchors(tables, engines),
         writers={
             proof.writer: name
             for name, engine in engines.items()
@@ -59,6 +61,20 @@ def build(markers: Mapping[str, Any], failures: Mapping[str, Any]) -> Catalog:
         },
         hints=dict(failures["hints"]),
     )
+
+
+def _anchors(
+    tables: Mapping[str, tuple[Marker, ...]], engines: Mapping[str, Engine]
+) -> Index[Anchor]:
+    found = []
+    for table, rows in tables.items():
+        names = frozenset(name for name, engine in engines.items() if engine.markers == table)
+        found += [
+            Anchor(has=marker.has, marker=marker, engines=names)
+            for marker in rows
+            if marker.kind == "anchor" and names
+        ]
+    return Index(found)
 
 
 def _evidence_beside(known: str, engines: Mapping[str, Engine]) -> list[Evidence]:

@@ -67,6 +67,30 @@ def note_arguments(run: Run, text: str) -> None:
         run.arguments.setdefault(match["name"].replace("-", "_"), match["value"])
 
 
+def seems_over(run: Run) -> bool:
+    """Return whether a run was ready, failed, or had an error that it may have died of."""
+    if run.ready_line is not None or run.failure is not None:
+        return True
+    return any(hit.tier < 3 and not hit.is_weak for hit in run.hits)
+
+
+def is_of_another(run: Run, record: Record, catalog: Catalog) -> bool:
+    """Return whether the line begins a run of another engine, behind one that is over."""
+    if run.engine is None:
+        return False
+    known = catalog.engines[run.engine]
+    for anchor in catalog.anchors.in_text(record.text):
+        if run.engine in anchor.engines or not seems_over(run):
+            continue
+        if anchor.marker.repeats and known.over & anchor.engines:
+            continue
+        if anchor.marker.writer not in ("", record.writer):
+            continue
+        if anchor.marker.match(record.text) is not None:
+            return True
+    return False
+
+
 def begins_new_run(run: Run, marker: Marker) -> bool:
     """Return whether an anchor begins another run in the same log.
 
@@ -75,7 +99,7 @@ def begins_new_run(run: Run, marker: Marker) -> bool:
     whose every process prints it (`repeats`) must have come past their launch. A run without an
     anchor ends where the line that opened it comes again.
     """
-    is_over = run.ready_line is not None or run.failure is not None
+    is_over = seems_over(run)
     if marker.pattern.source == run.opening and is_over:
         return True
     if marker.kind != "anchor":

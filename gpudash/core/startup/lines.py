@@ -39,6 +39,9 @@ def take(
     record = record_of(run, segment, at_s)
     if record is None:
         return run
+    if engines.is_of_another(run, record, catalog):
+        run = _restarted(run, record, catalog, effects)
+        run.engine = None
     engine = engines.recognise(run, record, catalog)
     if engine is not None:
         run = _recognised(run, engine, record, catalog)

@@ -12,6 +12,8 @@ from dataclasses import dataclass
 from gpudash.core.startup import logtime
 from gpudash.core.startup.logtime import Stamp
 
+_INNERMOST = frozenset({"sglang", "vllm", "tgi", "trtllm", "llama.cpp", "slog", "deepspeed"})
+"""What an engine wrote itself: nothing is peeled off behind it."""
 _LAYERS = 8
 """Nobody stacks more prefixes than this."""
 
@@ -99,6 +101,8 @@ def peel(text: str) -> tuple[Prefix, str]:
         if rest is None:
             break
         text = rest
+        if prefix.stamp is not None and prefix.writer in _INNERMOST:
+            break
     return prefix, text
 
 
@@ -169,6 +173,21 @@ def _process(prefix: Prefix, text: str) -> str | None:
 
 
 def _digit(prefix: Prefix, text: str) -> str | None:
+    if text[4:5] == "-":
+        return _dated(prefix, text)
+    if match := _LLAMA.match(text):
+        stamp = logtime.since_start(*match.groups()[:4])
+        _told(prefix, stamp, "", level=match[5], writer="llama.cpp")
+        return text[match.end() :]
+    if text[2:3] == "/" and (match := _ACCELERATE.match(text)):
+        month, day, clock, level, name = match.groups()
+        stamp = logtime.dated(month, day, clock)
+        _told(prefix, stamp, "", level=level, writer=name)
+        return text[match.end() :]
+    return _srun(prefix, text)
+
+
+def _dated(prefix: Prefix, text: str) -> str | None:
     if match := _STAMPED.match(text):
         month, day, clock = match.groups()
         prefix.passed = logtime.dated(month, day, clock)
@@ -178,21 +197,12 @@ def _digit(prefix: Prefix, text: str) -> str | None:
         stamp = logtime.dated(month, day, clock)
         _told(prefix, stamp, "", level=level, writer="tgi")
         return text[match.end() :]
-    if match := _LLAMA.match(text):
-        stamp = logtime.since_start(*match.groups()[:4])
-        _told(prefix, stamp, "", level=match[5], writer="llama.cpp")
-        return text[match.end() :]
     if match := _LOGGING.match(text):
         month, day, clock, name, level, other = match.groups()
         stamp = logtime.dated(month, day, clock)
         _told(prefix, stamp, "", level=level or other, writer=name or "")
         return text[match.end() :]
-    if match := _ACCELERATE.match(text):
-        month, day, clock, level, name = match.groups()
-        stamp = logtime.dated(month, day, clock)
-        _told(prefix, stamp, "", level=level, writer=name)
-        return text[match.end() :]
-    return _srun(prefix, text)
+    return None
 
 
 def _srun(prefix: Prefix, text: str) -> str | None:
@@ -203,15 +213,15 @@ def _srun(prefix: Prefix, text: str) -> str | None:
 
 
 def _letter(prefix: Prefix, text: str) -> str | None:
-    if match := _VLLM.match(text):
+    if "] " in text[:120] and (match := _VLLM.match(text)):
         level, month, day, clock = match.groups()
         stamp = logtime.yearless(month, day, clock)
         _told(prefix, stamp, "", level=level, writer="vllm")
         return text[match.end() :]
-    if match := _TORCH.match(text):
+    if text[1:2].isdigit() and (match := _TORCH.match(text)):
         _torch(prefix, match)
         return text[match.end() :]
-    if match := _SLOG.match(text):
+    if text.startswith("time=") and (match := _SLOG.match(text)):
         month, day, clock, level = match.groups()
         stamp = logtime.dated(month, day, clock)
         rest = text[match.end() :]
@@ -222,17 +232,17 @@ def _letter(prefix: Prefix, text: str) -> str | None:
         said = message[1] if message[1] is not None else message[2]
         fields = rest[message.end() :]
         return f"{said}\t{fields}" if fields else said
-    if match := _JOURNAL.match(text):
+    if text[3:4] == " " and (match := _JOURNAL.match(text)):
         month_name, day, clock = match.groups()
         prefix.passed = logtime.named_month(month_name, day, clock)
         return text[match.end() :]
-    if match := _REPEATED.match(text):
+    if text.startswith("message repeated") and (match := _REPEATED.match(text)):
         return match[1]
     return _compose(text)
 
 
 def _compose(text: str) -> str | None:
-    if match := _COMPOSE.match(text):
+    if "|" in text and (match := _COMPOSE.match(text)):
         return text[match.end() :]
     return None
 

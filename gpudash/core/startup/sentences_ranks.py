@@ -108,7 +108,7 @@ def watchdog(_run: Run, hit: Hit) -> Told:
 def killed(run: Run, hit: Hit) -> Told:
     """`Rank 3 scheduler was SIGKILLed (exit code -9) while loading weights (19/62): …`."""
     found = hit.groups
-    rank = found.get("rank") or found.get("worker") or _said_dead(run, hit)
+    rank = found.get("rank") or found.get("worker") or _said_dead(run, hit) or None
     code = found.get("code") or found.get("code2") or found.get("code3") or found.get("code4")
     during = when(hit.phase) + (f" ({hit.bar})" if hit.bar else "")
     details = {**_numbered(rank or ""), "exit_code": int(code) if code else None}

@@ -153,7 +153,13 @@ def _exception(run: Run, record: Record) -> list[Hit]:
 
 
 def _hit(run: Run, record: Record, pattern: FailurePattern) -> Hit | None:
-    match = pattern.pattern.compiled.search(record.text[:MATCHED_CHARS])
+    text = record.text
+    for word in pattern.has:
+        if word in text:
+            break
+    else:
+        return None
+    match = pattern.pattern.compiled.search(text[:MATCHED_CHARS])
     if match is None:
         return None
     groups = {key: value for key, value in match.groupdict().items() if value is not None}
@@ -163,10 +169,15 @@ def _hit(run: Run, record: Record, pattern: FailurePattern) -> Hit | None:
     return replace(
         hit,
         is_weak=pattern.is_weak or (known is not None and known.is_weak),
-        is_terminal=tier == 3 and not pattern.opens,
+        is_terminal=_is_terminal(pattern, tier, groups),
         is_exception=False,
         frames=known.frames if known is not None else (),
     )
+
+
+def _is_terminal(pattern: FailurePattern, tier: int, groups: dict[str, str]) -> bool:
+    """A process whose end was told does not go on."""
+    return (tier == 3 and not pattern.opens) or any(name in groups for name in _CODES)
 
 
 def _judged(pattern: FailurePattern, groups: dict[str, str]) -> tuple[str, int]:

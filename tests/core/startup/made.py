@@ -53,6 +53,4 @@ def _made(row: dict[str, Any]) -> Made:
     )
 
 
-LOGS = {
-    row["name"]: _made(row) for row in tomllib.loads(DATA.read_text(encoding="utf-8"))["logs"]
-}
+LOGS = {row["name"]: _made(row) for row in tomllib.loads(DATA.read_text(encoding="utf-8"))["logs"]}
