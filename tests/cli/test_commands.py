@@ -175,6 +175,8 @@ def loaded(
         ("config",),
         ("config", "validate"),
         ("config", "--defaults"),
+        ("follow", "--log", "/dev/null", "--once"),
+        ("follow", "--help"),
     ],
     ids=" ".join,
 )

@@ -15,6 +15,7 @@ from gpudash.core.names import printable
 from gpudash.core.startup import report
 from gpudash.core.startup.model import Arrived, LogEnded, Outcome, Startup
 from gpudash.core.startup.tracker import Tracker, snapshot, step
+from gpudash.core.units import plural
 
 _CHUNK_BYTES = 1 << 16
 _CODES = {
@@ -31,8 +32,8 @@ def run(words: list[str]) -> int:
     _show(startup, plan.format)
     if startup.restarts:
         diagnostics.say(
-            f"gpudash: {startup.restarts} earlier in this log; told is the last one, "
-            f"from line {startup.first_line}"
+            f"gpudash: {plural(startup.restarts, 'earlier start-up')} in this log; told is the "
+            f"last one, from line {startup.first_line}"
         )
     return int(_CODES[startup.outcome])
 
