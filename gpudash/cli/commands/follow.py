@@ -44,12 +44,12 @@ def _parse(words: list[str]) -> argparse.Namespace:
         description="Read a log of a start-up to its end: phases, READY, or the line that says why "
         "not. Exit 0 ready, 7 failed (also after ready), 4 neither.",
     )
-    parser.add_argument("--log", required=True, metavar="FILE", help="the log; - is stdin")
-    parser.add_argument(
-        "--once", action="store_true", required=True, help="the log is finished: report and leave"
-    )
+    parser.add_argument("--log", metavar="FILE", help="the log; - is stdin")
+    parser.add_argument("--once", action="store_true", help="the log is finished: report and leave")
     parser.add_argument("--format", default="table", metavar="F", help=" | ".join(output.FORMATS))
     plan = parser.parse_words(words)
+    if plan.log is None or not plan.once:
+        raise UsageError("--log FILE and --once are both needed", hint=f"See: {parser.prog} --help")
     plan.format = arguments.choose(plan.format, output.FORMATS, "format")
     return plan
 

@@ -76,7 +76,7 @@ def seems_over(run: Run) -> bool:
 
 def is_of_another(run: Run, record: Record, catalog: Catalog) -> bool:
     """Return whether the line begins a run of another engine, behind one that is over."""
-    if run.engine is None:
+    if run.engine is None or not (run.ready_line or run.failure or run.hits):
         return False
     known = catalog.engines[run.engine]
     for anchor in catalog.anchors.in_text(record.text):
@@ -99,13 +99,13 @@ def begins_new_run(run: Run, marker: Marker) -> bool:
     whose every process prints it (`repeats`) must have come past their launch. A run without an
     anchor ends where the line that opened it comes again.
     """
-    is_over = seems_over(run)
-    if marker.pattern.source == run.opening and is_over:
+    is_opening = marker.pattern.source == run.opening
+    if marker.kind != "anchor" and not is_opening:
+        return marker.anchors_after_ready and run.ready_line is not None
+    if seems_over(run):
         return True
     if marker.kind != "anchor":
-        return marker.anchors_after_ready and run.ready_line is not None
-    if is_over:
-        return True
+        return False
     past = {phase.name for phase in run.phases} - {"launch", "download"}
     if marker.repeats:
         return bool(past - {"init_dist"})

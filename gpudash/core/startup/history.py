@@ -106,7 +106,7 @@ def _by_bar(phase: Phase, at_s: float) -> Eta | None:
     progress = phase.progress
     if progress is None or not progress.total or progress.done <= 0:
         return None
-    spent_s = at_s - phase.began_at_s
+    spent_s = at_s - phase.start.at_s
     left_s = spent_s * (progress.total - progress.done) / progress.done
     return Eta(low_s=left_s * _ALONE[0], high_s=left_s * _ALONE[1], basis="this bar")
 
@@ -126,7 +126,7 @@ def _remaining(
         if seen[past.name] > times:
             left_s += past.seconds
         elif current is not None and past.name == current.name and seen[past.name] == times:
-            spent_s = at_s - current.began_at_s
+            spent_s = at_s - current.start.at_s
             middle = (own.low_s + own.high_s) / 2 if own is not None else past.seconds - spent_s
             left_s += max(0.0, middle)
     return left_s

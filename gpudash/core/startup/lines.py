@@ -15,6 +15,7 @@ from gpudash.core.startup.logtime import LogClock, Stamp
 from gpudash.core.startup.model import (
     AnnouncePhase,
     AnnounceRestart,
+    Moment,
     ProbeHealth,
     StartupEffect,
 )
@@ -62,7 +63,7 @@ def take(
     if record.text.strip():
         if not matched and record.level not in _CALM:
             suspicion.look(run, record, catalog)
-        run.before = (record.line, run.clock.now_s, at_s)
+        run.before = Moment(record.line, run.clock.now_s, at_s)
         shown = printable(record.text[:_SHOWN_CHARS])
         run.recent = (*run.recent, shown)[-RECENT_LINES:]
         _note(run, record)
@@ -123,16 +124,16 @@ def _restarted(old: Run, record: Record, catalog: Catalog, effects: list[Startup
         engine=old.engine,
         clock=_restarted_clock(old),
     )
-    if old.prelude is not None and old.clock.now_s is not None and old.prelude[1] is not None:
-        earlier_s = old.clock.now_s - old.prelude[1]
+    if old.prelude is not None and old.clock.now_s is not None and old.prelude.log_s is not None:
+        earlier_s = old.clock.now_s - old.prelude.log_s
         fresh.clock = replace(
             fresh.clock, origin_s=fresh.clock.origin_s - earlier_s, now_s=earlier_s
         )
     if old.prelude is not None:
-        first = replace(record, line=old.prelude[0])
-        fresh.first_line = old.prelude[0]
+        first = replace(record, line=old.prelude.line)
+        fresh.first_line = old.prelude.line
         phases.open_launch(fresh, first)
-        fresh.phases[0] = replace(fresh.phases[0], start_s=0.0)
+        fresh.phases[0] = replace(fresh.phases[0], start=Moment(first.line, 0.0, first.at_s))
     return fresh
 
 
@@ -149,7 +150,7 @@ def _apply(
     match marker.kind:
         case "prelude":
             if run.prelude is None:
-                run.prelude = (record.line, run.clock.now_s, record.at_s)
+                run.prelude = Moment(record.line, run.clock.now_s, record.at_s)
             return
         case "anchor":
             run.anchors.add(marker.pattern.source)

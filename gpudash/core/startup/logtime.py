@@ -93,11 +93,13 @@ def _zero(stamp: Stamp) -> float:
     return 0.0 if stamp.kind == "since start" else stamp.at_s
 
 
+@lru_cache(maxsize=256)
 def dated(month: str, day: str, clock: str) -> Stamp:
     """Read a full date; its year is left out, so that yearless stamps compare with it."""
     return Stamp("dated", _day(int(month), int(day)) * _DAY_S + _seconds(clock))
 
 
+@lru_cache(maxsize=256)
 def yearless(month: str, day: str, clock: str) -> Stamp:
     """Read `10-21 09:10:02` or `0601 10:00:00.603780`."""
     return Stamp("yearless", _day(int(month), int(day)) * _DAY_S + _seconds(clock))
@@ -115,7 +117,6 @@ def since_start(minutes: str, seconds: str, millis: str, micros: str) -> Stamp:
     return Stamp("since start", whole_s + int(millis) / 1e3 + int(micros) / 1e6)
 
 
-@lru_cache(maxsize=64)
 def _day(month: int, day: int) -> int:
     return _BEFORE_MONTH[(month - 1) % 12] + day
 

@@ -5,8 +5,19 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import Enum
+from typing import NamedTuple
 
 Number = int | float | str | list[int] | dict[str, int | float | str]
+
+
+class Moment(NamedTuple):
+    """A place in a log, with its times."""
+
+    line: int
+    log_s: float | None
+    """Seconds since the run's first line by the log's own time; None where it tells none."""
+    at_s: float
+    """When it arrived, by our clock."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -28,23 +39,14 @@ class Phase:
     """One interval of a start-up. Phases repeat and nest."""
 
     name: str
-    start_line: int
-    end_line: int | None = None
+    start: Moment
+    end: Moment | None = None
     """None while it runs."""
-    start_s: float | None = None
-    """Seconds since the run's first line by the log's own time; None where it tells none."""
-    end_s: float | None = None
-    began_at_s: float = 0.0
-    """When its first line arrived, by our clock."""
-    ended_at_s: float | None = None
+    heard: Moment | None = None
+    """When a rank last told its end; the phase is over only with the last one's."""
+    moved: Moment | None = None
+    """When a bar last moved."""
     progress: Progress | None = None
-    progress_line: int | None = None
-    progress_s: float | None = None
-    progress_at_s: float | None = None
-    heard_line: int | None = None
-    """Where a rank last told its end; the phase is over only with the last one's."""
-    heard_s: float | None = None
-    heard_at_s: float | None = None
     bars: tuple[Progress, ...] = ()
     """Each bar's last state, where there were several."""
     full_s: float | None = None
@@ -53,12 +55,10 @@ class Phase:
     """Ranks that began it."""
     ended: frozenset[str] = frozenset()
     """Ranks that ended it; begun but not ended are the laggards."""
-    is_soft: bool = False
-    """Its end was told by the next phase's beginning, not by a line of its own."""
 
     @property
     def is_open(self) -> bool:
-        return self.end_line is None
+        return self.end is None
 
     @property
     def laggards(self) -> tuple[str, ...]:
@@ -68,13 +68,11 @@ class Phase:
     @property
     def seconds(self) -> float | None:
         """By the log's own time, else by ours; None while it runs."""
-        if self.end_line is None:
+        if self.end is None:
             return None
-        if self.start_s is not None and self.end_s is not None:
-            return max(0.0, self.end_s - self.start_s)
-        if self.ended_at_s is not None and self.ended_at_s > self.began_at_s:
-            return self.ended_at_s - self.began_at_s
-        return None
+        if self.start.log_s is not None and self.end.log_s is not None:
+            return max(0.0, self.end.log_s - self.start.log_s)
+        return self.end.at_s - self.start.at_s if self.end.at_s > self.start.at_s else None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -18,8 +18,10 @@ BLOCK_TOKENS = 16
 
 def keep(run: Run, marker: Marker, match: re.Match[str], record: Record, *, draft: bool) -> None:
     """Keep what this marker's line tells, by the marker's rule for ranks and passes."""
-    found = {key: value for key, value in match.groupdict().items() if value is not None}
     wanted = marker.keep_draft if draft else marker.keep
+    if not wanted:
+        return
+    found = {key: value for key, value in match.groupdict().items() if value is not None}
     for name, groups in wanted.items():
         value = _value(groups, found, is_list=marker.how == "list")
         if value is not None:

@@ -11,7 +11,7 @@ from dataclasses import replace
 
 from gpudash.core.startup import bars
 from gpudash.core.startup.catalog import Marker
-from gpudash.core.startup.model import Phase, Progress
+from gpudash.core.startup.model import Moment, Phase, Progress
 from gpudash.core.startup.reading import Record, Run
 
 _MAY_NEST = {
@@ -35,16 +35,15 @@ def begin(run: Run, marker: Marker, record: Record, *, by_bar: bool = False) -> 
     known = run.phases[at] if at is not None else None
     if at is not None and known is not None:
         if known.is_open:
-            run.phases[at] = replace(known, begun=known.begun | {record.rank})
+            if record.rank not in known.begun:
+                run.phases[at] = replace(known, begun=known.begun | {record.rank})
             return None
         joins = record.rank != "" and record.rank not in known.begun
         if marker.once and not joins:
             return None
         if joins or marker.extends:
             _close_others(run, name, record, by_bar=by_bar)
-            run.phases[at] = replace(
-                known, end_line=None, end_s=None, ended_at_s=None, begun=known.begun | {record.rank}
-            )
+            run.phases[at] = replace(known, end=None, begun=known.begun | {record.rank})
             return None
     _close_others(run, name, record, by_bar=by_bar)
     run.phases.append(_opened(run, name, record))
@@ -75,24 +74,10 @@ def finish(run: Run, name: str, record: Record, marker: Marker | None) -> None:
     if record.rank not in known.begun:
         ended |= known.begun if known.is_open else frozenset()
     heard = _here(run, record)
-    if marker is not None and marker.ends_at_progress and known.progress_line is not None:
-        heard = (known.progress_line, known.progress_s, known.progress_at_s or record.at_s)
-    if known.is_open and not known.begun <= ended:
-        run.phases[at] = replace(
-            known, ended=ended, heard_line=heard[0], heard_s=heard[1], heard_at_s=heard[2]
-        )
-        return
-    run.phases[at] = replace(
-        known,
-        ended=ended,
-        heard_line=heard[0],
-        heard_s=heard[1],
-        heard_at_s=heard[2],
-        end_line=heard[0],
-        end_s=heard[1],
-        ended_at_s=heard[2],
-        is_soft=False,
-    )
+    if marker is not None and marker.ends_at_progress and known.moved is not None:
+        heard = known.moved
+    is_over = not known.is_open or known.begun <= ended
+    run.phases[at] = replace(known, ended=ended, heard=heard, end=heard if is_over else None)
 
 
 def advance(run: Run, marker: Marker, match: re.Match[str], record: Record) -> str | None:
@@ -130,39 +115,22 @@ def open_launch(run: Run, record: Record) -> None:
 
 
 def _opened(run: Run, name: str, record: Record) -> Phase:
-    line, now_s, at_s = _here(run, record)
-    return Phase(
-        name=name, start_line=line, start_s=now_s, began_at_s=at_s, begun=frozenset({record.rank})
-    )
+    return Phase(name=name, start=_here(run, record), begun=frozenset({record.rank}))
 
 
-def _here(run: Run, record: Record) -> tuple[int, float | None, float]:
-    return record.line, run.clock.now_s, record.at_s
+def _here(run: Run, record: Record) -> Moment:
+    return Moment(record.line, run.clock.now_s, record.at_s)
 
 
 def _add_ended(run: Run, marker: Marker, record: Record) -> None:
     """A phase of which only the end is printed."""
-    line, now_s, at_s = _here(run, record)
-    start = (line, now_s, at_s)
+    here = _here(run, record)
     source = run.last(marker.begins_after) if marker.begins_after else None
-    if source is not None and (after := run.phases[source]).end_line is not None:
-        start = (after.end_line, after.end_s, after.ended_at_s or at_s)
+    start = run.phases[source].end if source is not None else None
     _close_others(run, marker.phase, record, by_bar=False)
+    rank = frozenset({record.rank})
     run.phases.append(
-        Phase(
-            name=marker.phase,
-            start_line=start[0],
-            start_s=start[1],
-            began_at_s=start[2],
-            end_line=line,
-            end_s=now_s,
-            ended_at_s=at_s,
-            begun=frozenset({record.rank}),
-            ended=frozenset({record.rank}),
-            heard_line=line,
-            heard_s=now_s,
-            heard_at_s=at_s,
-        )
+        Phase(name=marker.phase, start=start or here, end=here, heard=here, begun=rank, ended=rank)
     )
 
 
@@ -178,13 +146,12 @@ def _close_others(run: Run, name: str, record: Record, *, by_bar: bool) -> None:
     for at, known in enumerate(run.phases):
         if not known.is_open or known.name == name or known.name in _MAY_NEST.get(name, set()):
             continue
-        line, now_s, at_s = run.before if by_bar else _here(run, record)
-        if known.heard_line is not None:
-            line, now_s, at_s = known.heard_line, known.heard_s, known.heard_at_s or at_s
-        elif known.progress_line is not None and known.name != "launch":
-            line, now_s, at_s = known.progress_line, known.progress_s, known.progress_at_s or at_s
-        line = max(line, known.start_line)
-        run.phases[at] = replace(known, end_line=line, end_s=now_s, ended_at_s=at_s, is_soft=True)
+        end = run.before if by_bar else _here(run, record)
+        if known.heard is not None:
+            end = known.heard
+        elif known.moved is not None and known.name != "launch":
+            end = known.moved
+        run.phases[at] = replace(known, end=end if end.line >= known.start.line else known.start)
 
 
 def _loads_draft(run: Run) -> bool:
@@ -230,15 +197,13 @@ def _passed(run: Run, name: str, state: Progress) -> None:
 
 
 def _advanced(run: Run, known: Phase, state: Progress, record: Record, *, hides: bool) -> Phase:
-    line, now_s, at_s = _here(run, record)
-    known = replace(known, progress_line=line, progress_s=now_s, progress_at_s=at_s)
-    if hides:
-        return known
-    others = tuple(b for b in known.bars if (b.desc, b.total) != (state.desc, state.total))
-    mine = next((b for b in known.bars if (b.desc, b.total) == (state.desc, state.total)), None)
-    if mine is not None and mine.done > state.done:
-        return known
+    here = _here(run, record)
+    key = (state.desc, state.total)
+    mine = next((bar for bar in known.bars if (bar.desc, bar.total) == key), None)
+    if hides or (mine is not None and mine.done > state.done):
+        return replace(known, moved=here)
+    others = tuple(bar for bar in known.bars if (bar.desc, bar.total) != key)
     full_s = known.full_s
     if state.total and state.done >= state.total and (mine is None or mine.done < state.total):
-        full_s = now_s
-    return replace(known, progress=state, bars=(*others, state)[-8:], full_s=full_s)
+        full_s = here.log_s
+    return replace(known, moved=here, progress=state, bars=(*others, state)[-8:], full_s=full_s)

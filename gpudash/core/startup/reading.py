@@ -9,9 +9,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from gpudash.core.startup.logtime import LogClock
-from gpudash.core.startup.model import Failure, Number, Phase
+from gpudash.core.startup.model import Failure, Moment, Number, Phase
 
 RECENT_LINES = 12
+_NOWHERE = Moment(1, None, 0.0)
 KEPT_HITS = 200
 """Of suspicious lines; the first ones count, so later ones are let go."""
 
@@ -101,9 +102,10 @@ class Run:
     bar_zeros: dict[tuple[str, str, float | None], float] = field(default_factory=dict)
     line_rank: str = ""
     last_rank: str = ""
-    before: tuple[int, float | None, float] = (1, None, 0.0)
-    """The line before this one: number, log time, arrival."""
-    prelude: tuple[int, float | None, float] | None = None
+    before: Moment = _NOWHERE
+    """The line before this one."""
+    prelude: Moment | None = None
+    """The first line before an anchor that belongs to its run."""
     opening: str = ""
     """The pattern that the run's first line fitted."""
     anchors: set[str] = field(default_factory=set)

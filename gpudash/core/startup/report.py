@@ -34,16 +34,16 @@ def document(startup: Startup) -> dict[str, Any]:
 def _phase(phase: Phase) -> dict[str, Any]:
     told: dict[str, Any] = {
         "name": phase.name,
-        "start": _rounded(phase.start_s),
-        "end": _rounded(phase.end_s),
-        "start_line": phase.start_line,
-        "end_line": phase.end_line,
+        "start": _rounded(phase.start.log_s),
+        "end": _rounded(phase.end.log_s) if phase.end else None,
+        "start_line": phase.start.line,
+        "end_line": phase.end.line if phase.end else None,
         "progress": None,
     }
     if phase.progress is not None:
         told["progress"] = _progress(phase, phase.progress)
-    if phase.start_s is not None and phase.end_s is not None:
-        told["seconds"] = _rounded(max(0.0, phase.end_s - phase.start_s))
+    if told["start"] is not None and told["end"] is not None:
+        told["seconds"] = _rounded(phase.seconds)
     if phase.laggards:
         told["laggards"] = list(phase.laggards)
     return told
@@ -106,10 +106,10 @@ def csv_rows(startup: Startup) -> Iterator[tuple[object, ...]]:
         bar = phase.progress
         yield (
             phase.name,
-            phase.start_line,
-            phase.end_line,
-            _rounded(phase.start_s),
-            _rounded(phase.end_s),
+            phase.start.line,
+            phase.end.line if phase.end else None,
+            _rounded(phase.start.log_s),
+            _rounded(phase.end.log_s) if phase.end else None,
             _rounded(phase.seconds),
             _whole(bar.done) if bar else None,
             _whole(bar.total) if bar else None,
@@ -120,8 +120,8 @@ def csv_rows(startup: Startup) -> Iterator[tuple[object, ...]]:
 def rows(startup: Startup) -> Iterator[tuple[str, ...]]:
     """Yield one row a phase: name, lines, time, how far, what is late."""
     for phase in startup.phases:
-        until = "…" if phase.end_line is None else str(phase.end_line)
-        lines = f"{phase.start_line}–{until}"
+        until = "…" if phase.end is None else str(phase.end.line)
+        lines = f"{phase.start.line}–{until}"
         seconds = phase.seconds
         time = "runs" if phase.is_open else "" if seconds is None else format_duration(seconds)
         if phase.is_open and (startup.failure is not None or startup.ready_basis):

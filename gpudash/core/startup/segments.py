@@ -8,7 +8,6 @@ its tail and no more, however long it grows.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 KEPT_BYTES = 4096
@@ -59,25 +58,35 @@ class Tail:
 def feed(tail: Tail, data: bytes) -> tuple[list[Segment], Tail]:
     """Return the segments that these bytes complete, blank lines among them, and what is left."""
     segments: list[Segment] = []
-    at = 0
+    at, line, is_first = 0, tail.line, tail.is_first
     for match in _BREAK.finditer(data):
         part = data[at : match.start()]
         at = match.end()
-        segments += _ended(tail, part, is_line=match[0] == b"\n")
-        tail = _after(tail, part, is_line=match[0] == b"\n")
+        is_line = match[0] == b"\n"
+        is_cut = tail.is_cut
+        if tail.held:
+            part = tail.held + part
+            tail = Tail()
+        if part or (is_line and is_first):
+            segments += _cut(part, line, is_first=is_first, is_cut=is_cut)
+        if is_line:
+            line, is_first = line + 1, True
+        elif part:
+            is_first = False
+    tail = replace(tail, line=line, is_first=is_first)
     return segments, _holding(tail, data[at:]) if at < len(data) else tail
 
 
 def finish(tail: Tail) -> tuple[list[Segment], Tail]:
     """Return what was never ended, as if the log ended here."""
-    if not tail.held:
-        return [], tail
-    return _ended(tail, b"", is_line=False), _after(tail, b"", is_line=False)
+    return peek(tail), Tail(line=tail.line, is_first=tail.is_first and not tail.held)
 
 
 def peek(tail: Tail) -> list[Segment]:
     """Return the unfinished part as it reads now: bars and dots stay on one line for minutes."""
-    return _ended(tail, b"", is_line=False) if tail.held else []
+    if not tail.held:
+        return []
+    return _cut(tail.held, tail.line, is_first=tail.is_first, is_cut=tail.is_cut)
 
 
 def _holding(tail: Tail, part: bytes) -> Tail:
@@ -87,23 +96,14 @@ def _holding(tail: Tail, part: bytes) -> Tail:
     return replace(tail, held=held[:KEPT_BYTES] + held[-KEPT_BYTES:], is_cut=True)
 
 
-def _after(tail: Tail, part: bytes, *, is_line: bool) -> Tail:
-    if is_line:
-        return Tail(line=tail.line + 1)
-    is_first = tail.is_first and not tail.held and not part
-    return Tail(line=tail.line, is_first=is_first)
-
-
-def _ended(tail: Tail, part: bytes, *, is_line: bool) -> list[Segment]:
-    whole = tail.held + part if tail.held else part
-    if not whole:
-        blank = is_line and tail.is_first
-        return [Segment(text="", line=tail.line, is_first=True)] if blank else []
-    if tail.is_cut or len(whole) > LONGEST_BYTES:
+def _cut(whole: bytes, line: int, *, is_first: bool, is_cut: bool) -> list[Segment]:
+    if is_cut or len(whole) > LONGEST_BYTES:
         whole = whole[:KEPT_BYTES] + _GAP + whole[-KEPT_BYTES:]
     pieces = _records(_plain(whole.decode("utf-8", "replace")))
+    if len(pieces) == 1:
+        return [Segment(text=pieces[0], line=line, is_first=is_first)]
     return [
-        Segment(text=piece, line=tail.line, is_first=tail.is_first and number == 0)
+        Segment(text=piece, line=line, is_first=is_first and number == 0)
         for number, piece in enumerate(pieces)
     ]
 
@@ -111,21 +111,20 @@ def _ended(tail: Tail, part: bytes, *, is_line: bool) -> list[Segment]:
 def _plain(text: str) -> str:
     if "\x1b" in text or "#033[" in text or "^[[" in text:
         return _ANSI.sub("", text)
-    # Escape lost in copying: "[0m".
-    return _LOST.sub("", text) if "m" in text and _LOST.search(text) else text
+    # The escape itself was lost in copying.
+    return _LOST.sub("", text) if "[0m" in text or "[2m" in text else text
 
 
-def _records(text: str) -> Iterator[str]:
+def _records(text: str) -> list[str]:
     """Take apart what several writers put on one line: after a bar, before a prefix."""
-    cuts = set()
+    cuts: set[int] = set()
     if "<" in text:
         cuts |= {match.end() for match in _AFTER_BAR.finditer(text)}
     if text.find("[20", 1) > 0:
         cuts |= {match.start() for match in _STAMPED.finditer(text, 1)}
     if text.find(" pid=", 1) > 0:
         cuts |= {match.start() for match in _PROCESS.finditer(text, 1)}
-    at = 0
-    for cut in sorted(cuts):
-        yield text[at:cut]
-        at = cut
-    yield text[at:]
+    if not cuts:
+        return [text]
+    ends = [*sorted(cuts), len(text)]
+    return [text[at:end] for at, end in zip([0, *ends], ends, strict=False)]
