@@ -98,6 +98,7 @@ class Marker:
     search: bool = False
     repeats: bool = False
     late: bool = False
+    trains: bool = False
     hides: bool = False
     ends_at_progress: bool = False
     anchors_after_ready: bool = False

@@ -91,7 +91,7 @@ def _evidence_beside(known: str, engines: Mapping[str, Engine]) -> list[Evidence
 _MARKER_KEYS = {
     "phase", "kind", "has", "re", "seen", "keep", "keep_draft", "how", "unit", "count", "closes",
     "opens", "within", "from", "writer", "again", "once", "whole", "search", "repeats", "late",
-    "hides", "at", "anchors_after_ready",
+    "trains", "hides", "at", "anchors_after_ready",
 }  # fmt: skip
 
 
@@ -127,6 +127,7 @@ def _marker(row: Mapping[str, Any]) -> Marker:
         search=row.get("search", False),
         repeats=row.get("repeats", False),
         late=row.get("late", False),
+        trains=row.get("trains", False),
         hides=row.get("hides", False),
         ends_at_progress=row.get("at") == "progress",
         anchors_after_ready=row.get("anchors_after_ready", False),

@@ -194,6 +194,8 @@ def _ready(
 ) -> None:
     if marker.within and not run.is_open(marker.within):
         return
+    if marker.trains and not phases.may_train(run):
+        return
     if marker.opens:
         phases.begin(run, marker, record)
         if marker.count:

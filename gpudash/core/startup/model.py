@@ -51,6 +51,8 @@ class Phase:
     """Each bar's last state, where there were several."""
     full_s: float | None = None
     """When the bar reached its total; the phase may go on for long after it."""
+    told_by: str = ""
+    """The pattern that opened it: a late rank prints the same line, another pass another one."""
     begun: frozenset[str] = frozenset()
     """Ranks that began it."""
     ended: frozenset[str] = frozenset()

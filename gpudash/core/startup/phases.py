@@ -23,6 +23,7 @@ _MAY_NEST = {
     "train_loop": set(),
 }
 _DRAFT_OF = {"load_weights": "load_draft", "cuda_graph": "cuda_graph_draft"}
+_TRAINERS = frozenset({"torchrun", "accelerate", "hf-trainer", "deepspeed", "lightning"})
 _ENGINES_THAT_LOAD_TWICE = frozenset({"sglang"})
 
 
@@ -38,7 +39,7 @@ def begin(run: Run, marker: Marker, record: Record, *, by_bar: bool = False) -> 
             if record.rank not in known.begun:
                 run.phases[at] = replace(known, begun=known.begun | {record.rank})
             return None
-        joins = record.rank != "" and record.rank not in known.begun
+        joins = _is_late(marker, record, known)
         if marker.once and not joins:
             return None
         if joins or marker.extends:
@@ -46,8 +47,23 @@ def begin(run: Run, marker: Marker, record: Record, *, by_bar: bool = False) -> 
             run.phases[at] = replace(known, end=None, begun=known.begun | {record.rank})
             return None
     _close_others(run, name, record, by_bar=by_bar)
-    run.phases.append(_opened(run, name, record))
+    run.phases.append(replace(_opened(run, name, record), told_by=marker.pattern.source))
     return name
+
+
+def _is_late(marker: Marker, record: Record, known: Phase) -> bool:
+    """Return whether a rank begins a phase late that others have ended already."""
+    if record.rank == "" or record.rank in known.begun:
+        return False
+    return known.told_by in ("", marker.pattern.source)
+
+
+def may_train(run: Run) -> bool:
+    """Return whether a bar without a name can be that of the training steps."""
+    if run.last("train_loop") is not None:
+        return True
+    has_model = run.last("train_setup") is not None or run.last("load_weights") is not None
+    return run.engine in _TRAINERS and has_model
 
 
 def end(run: Run, marker: Marker, record: Record) -> None:
@@ -84,6 +100,8 @@ def advance(run: Run, marker: Marker, match: re.Match[str], record: Record) -> s
     """Take a bar's state. Returns the phase's name where the bar began it."""
     name = _of_bar(run, marker)
     if marker.within and not run.is_open(name):
+        return None
+    if marker.trains and not may_train(run):
         return None
     at = run.last(name)
     known = run.phases[at] if at is not None else None

@@ -48,7 +48,7 @@ _JOURNAL = re.compile(
 _REPEATED = re.compile(r"message repeated \d+ times: \[ ?(.*?)\]?$")
 _MPI = re.compile(r"\[\d+,(\d+)\]<std(?:out|err)>:")
 _SRUN = re.compile(r" *(\d{1,4}): (?=\S)")
-_RANK = re.compile(r"\[(?:rank|default)(\d+)\]: ?")
+_RANK = re.compile(r"\[(?:rank|default)(\d+)\]: ?|\[gpu(?:_id)?=(\d+)\] ")
 _ROUTED = re.compile(r"\[\d{4,5}\] ")
 _PROCESS = re.compile(r"\(([A-Za-z]\w*)(?: rank=(\d+))? pid=(\d+)(?:, ip=[\d.]+)?\) ?")
 _OF_VLLM = ("EngineCore", "APIServer", "ApiServer", "VllmWorker", "MainProcess")
@@ -127,7 +127,7 @@ def _bracket(prefix: Prefix, text: str) -> str | None:
         _told(prefix, stamp, ranks.strip(), writer="sglang")
         return text[match.end() :]
     if match := _RANK.match(text):
-        prefix.rank = match[1]
+        prefix.rank = match[1] or match[2]
         return text[match.end() :]
     if match := _DEEPSPEED.match(text):
         month, day, clock, level, rank = match.groups()
