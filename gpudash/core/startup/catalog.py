@@ -51,7 +51,7 @@ class Index(Generic[Item]):
     Words that have a part in common are looked for together by that part.
     """
 
-    __slots__ = ("_items", "_places")
+    __slots__ = ("_found", "_items", "_places", "_text")
 
     def __init__(self, items: Sequence[Item], shared: tuple[str, ...] = ()) -> None:
         places: dict[str, list[int]] = {}
@@ -61,16 +61,22 @@ class Index(Generic[Item]):
                 places.setdefault(looked_for, []).append(at)
         self._items = tuple(items)
         self._places = tuple((word, tuple(found)) for word, found in places.items())
+        # Eight ranks say the same, one after the other.
+        self._text = ""
+        self._found: list[Item] = []
 
     def in_text(self, text: str) -> list[Item]:
         """Return what may fit the text, in the catalog's order."""
+        if text == self._text:
+            return self._found
         found: list[int] = []
         for word, places in self._places:
             if word in text:
                 found += places
-        if len(found) < 2:
-            return [self._items[at] for at in found]
-        return [self._items[at] for at in sorted(set(found))]
+        if len(found) > 1:
+            found = sorted(set(found))
+        self._text, self._found = text, [self._items[at] for at in found]
+        return self._found
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -84,7 +84,7 @@ def _evidence_beside(known: str, engines: Mapping[str, Engine]) -> list[Evidence
         for name, engine in engines.items()
         if known in ("", name) or known in engine.over
         for proof in engine.evidence
-        if proof.pattern is not None
+        if proof.pattern is not None and (name != known or "(?P<version>" in proof.pattern.source)
     ]
 
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 
+from gpudash.core.names import printable
 from gpudash.core.startup import sentences
 from gpudash.core.startup.catalog import Catalog
 from gpudash.core.startup.model import Failure
@@ -46,9 +47,13 @@ def diagnose(run: Run, catalog: Catalog) -> Failure | None:
         phase=primary.phase,
         others=_others(run, primary),
         after_ready_s=_after_ready(run, primary),
-        context=tuple(masked(line) for line in primary.context),
+        context=_shown(primary.context),
         details=told.details,
     )
+
+
+def _shown(lines: tuple[str, ...]) -> tuple[str, ...]:
+    return tuple(masked(printable(line)) for line in lines)
 
 
 def _primary(run: Run) -> Hit | None:
@@ -150,6 +155,6 @@ def _by_exit(run: Run, catalog: Catalog) -> Failure | None:
         message=message,
         hint=catalog.hints.get(kind, ""),
         phase=phase.name if phase is not None else None,
-        context=tuple(masked(line) for line in run.recent[-4:]),
+        context=_shown(run.recent[-4:]),
         details={"exit_code": run.exit_code},
     )

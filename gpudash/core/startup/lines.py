@@ -8,7 +8,6 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 
-from gpudash.core.names import printable
 from gpudash.core.startup import engines, numbers, phases, suspicion
 from gpudash.core.startup.catalog import Catalog, Marker
 from gpudash.core.startup.logtime import LogClock, Stamp
@@ -64,8 +63,7 @@ def take(
         if not matched and record.level not in _CALM:
             suspicion.look(run, record, catalog)
         run.before = Moment(record.line, run.clock.now_s, at_s)
-        shown = printable(record.text[:_SHOWN_CHARS])
-        run.recent = (*run.recent, shown)[-RECENT_LINES:]
+        run.recent = (*run.recent[1 - RECENT_LINES :], record.text[:_SHOWN_CHARS])
         _note(run, record)
     return run
 
@@ -82,15 +80,13 @@ def record_of(run: Run, segment: Segment, at_s: float, *, is_peek: bool = False)
         _tell_time(run, prefix.stamp, prefix.passed)
     if not text and not segment.text.strip():
         return None
-    return Record(
-        line=segment.line, text=text, rank=rank, level=prefix.level, writer=prefix.writer, at_s=at_s
-    )
+    return Record(segment.line, text, rank, prefix.level, prefix.writer, at_s)
 
 
 def _tell_time(run: Run, stamp: Stamp | None, passed: Stamp | None) -> None:
     if stamp is not None:
         if run.clock.kind.startswith(_PASSED):
-            run.clock = replace(run.clock, kind="")
+            run.clock = run.clock._replace(kind="")
         run.clock = run.clock.told(stamp)
     elif passed is not None and (not run.clock.kind or run.clock.kind.startswith(_PASSED)):
         run.clock = run.clock.told(Stamp(_PASSED + passed.kind, passed.at_s))
@@ -111,7 +107,7 @@ def _recognised(run: Run, engine: str, record: Record, catalog: Catalog) -> Run:
 
 
 def _restarted_clock(run: Run) -> LogClock:
-    return replace(run.clock, origin_s=run.clock.last_at_s, now_s=0.0)
+    return run.clock._replace(origin_s=run.clock.last_at_s, now_s=0.0)
 
 
 def _restarted(old: Run, record: Record, catalog: Catalog, effects: list[StartupEffect]) -> Run:
@@ -126,14 +122,14 @@ def _restarted(old: Run, record: Record, catalog: Catalog, effects: list[Startup
     )
     if old.prelude is not None and old.clock.now_s is not None and old.prelude.log_s is not None:
         earlier_s = old.clock.now_s - old.prelude.log_s
-        fresh.clock = replace(
-            fresh.clock, origin_s=fresh.clock.origin_s - earlier_s, now_s=earlier_s
+        fresh.clock = fresh.clock._replace(
+            origin_s=fresh.clock.origin_s - earlier_s, now_s=earlier_s
         )
     if old.prelude is not None:
-        first = replace(record, line=old.prelude.line)
+        first = record._replace(line=old.prelude.line)
         fresh.first_line = old.prelude.line
         phases.open_launch(fresh, first)
-        fresh.phases[0] = replace(fresh.phases[0], start=Moment(first.line, 0.0, first.at_s))
+        fresh.phases[0] = fresh.phases[0]._replace(start=Moment(first.line, 0.0, first.at_s))
     return fresh
 
 

@@ -6,8 +6,8 @@ into another year moves the origin instead of the time, so seconds never run bac
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
 from functools import lru_cache
+from typing import NamedTuple
 
 _DAY_S = 86_400.0
 _YEAR_S = 365 * _DAY_S
@@ -19,8 +19,7 @@ _OUT_OF_ORDER_S = 5.0
 """Ranks write side by side: so much backwards is no jump."""
 
 
-@dataclass(frozen=True, slots=True)
-class Stamp:
+class Stamp(NamedTuple):
     """A time in seconds from an origin that only its format knows."""
 
     kind: str
@@ -28,8 +27,7 @@ class Stamp:
     at_s: float
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LogClock:
+class LogClock(NamedTuple):
     """Seconds since the first time that a run told."""
 
     kind: str = ""
@@ -54,7 +52,7 @@ class LogClock:
         if stamp.kind != self.kind and abs(gap_s) > _SAME_CLOCK_S:
             return self._rebased(stamp)
         if gap_s < -_YEAR_S * 0.8:
-            return replace(self, origin_s=self.origin_s - _YEAR_S, last_at_s=stamp.at_s).told(stamp)
+            return self._replace(origin_s=self.origin_s - _YEAR_S, last_at_s=stamp.at_s).told(stamp)
         if gap_s < -_OUT_OF_ORDER_S:
             return self._rebased(stamp)
         now_s = max(stamp.at_s - self.origin_s, self.now_s - _OUT_OF_ORDER_S)
@@ -70,14 +68,14 @@ class LogClock:
         return (
             self
             if self.now_s - _OUT_OF_ORDER_S < now_s <= self.now_s
-            else replace(self, now_s=now_s)
+            else self._replace(now_s=now_s)
         )
 
     def reached(self, now_s: float) -> LogClock:
         """Return the clock after a bar that says how long it ran."""
         if self.now_s is None or now_s <= self.now_s:
             return self
-        return replace(self, now_s=now_s)
+        return self._replace(now_s=now_s)
 
     def _rebased(self, stamp: Stamp) -> LogClock:
         assert self.now_s is not None

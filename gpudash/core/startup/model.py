@@ -34,8 +34,7 @@ class Progress:
     """As the bar says."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Phase:
+class Phase(NamedTuple):
     """One interval of a start-up. Phases repeat and nest."""
 
     name: str

@@ -35,19 +35,19 @@ def begin(run: Run, marker: Marker, record: Record, *, by_bar: bool = False) -> 
     at = run.last(name)
     known = run.phases[at] if at is not None else None
     if at is not None and known is not None:
-        if known.is_open:
+        if known.end is None:
             if record.rank not in known.begun:
-                run.phases[at] = replace(known, begun=known.begun | {record.rank})
+                run.phases[at] = known._replace(begun=known.begun | {record.rank})
             return None
         joins = _is_late(marker, record, known)
         if marker.once and not joins:
             return None
         if joins or marker.extends:
             _close_others(run, name, record, by_bar=by_bar)
-            run.phases[at] = replace(known, end=None, begun=known.begun | {record.rank})
+            run.phases[at] = known._replace(end=None, begun=known.begun | {record.rank})
             return None
     _close_others(run, name, record, by_bar=by_bar)
-    run.phases.append(replace(_opened(run, name, record), told_by=marker.pattern.source))
+    run.add(_opened(run, name, record)._replace(told_by=marker.pattern.source))
     return name
 
 
@@ -88,12 +88,12 @@ def finish(run: Run, name: str, record: Record, marker: Marker | None) -> None:
     known = run.phases[at]
     ended = known.ended | {record.rank}
     if record.rank not in known.begun:
-        ended |= known.begun if known.is_open else frozenset()
+        ended |= known.begun if known.end is None else frozenset()
     heard = _here(run, record)
     if marker is not None and marker.ends_at_progress and known.moved is not None:
         heard = known.moved
-    is_over = not known.is_open or known.begun <= ended
-    run.phases[at] = replace(known, ended=ended, heard=heard, end=heard if is_over else None)
+    is_over = known.end is not None or known.begun <= ended
+    run.phases[at] = known._replace(ended=ended, heard=heard, end=heard if is_over else None)
 
 
 def advance(run: Run, marker: Marker, match: re.Match[str], record: Record) -> str | None:
@@ -114,7 +114,7 @@ def advance(run: Run, marker: Marker, match: re.Match[str], record: Record) -> s
     if state is None:
         return None
     began = None
-    if known is None or not known.is_open:
+    if known is None or known.end is not None:
         if known is not None and _is_repeat(known, state):
             return None
         began = begin(run, replace(marker, phase=name), record, by_bar=is_bar)
@@ -129,7 +129,7 @@ def advance(run: Run, marker: Marker, match: re.Match[str], record: Record) -> s
 def open_launch(run: Run, record: Record) -> None:
     """A run begins with its first line, unless that line is already about something else."""
     if not run.phases and run.ready_line is None:
-        run.phases.append(_opened(run, "launch", record))
+        run.add(_opened(run, "launch", record))
 
 
 def _opened(run: Run, name: str, record: Record) -> Phase:
@@ -147,7 +147,7 @@ def _add_ended(run: Run, marker: Marker, record: Record) -> None:
     start = run.phases[source].end if source is not None else None
     _close_others(run, marker.phase, record, by_bar=False)
     rank = frozenset({record.rank})
-    run.phases.append(
+    run.add(
         Phase(name=marker.phase, start=start or here, end=here, heard=here, begun=rank, ended=rank)
     )
 
@@ -155,21 +155,21 @@ def _add_ended(run: Run, marker: Marker, record: Record) -> None:
 def _concerns(run: Run, at: int, record: Record) -> bool:
     """Return whether an end line is about this phase and not about another pass."""
     known = run.phases[at]
-    if known.is_open or record.rank not in known.ended:
+    if known.end is None or record.rank not in known.ended:
         return True
     return at == len(run.phases) - 1
 
 
 def _close_others(run: Run, name: str, record: Record, *, by_bar: bool) -> None:
     for at, known in enumerate(run.phases):
-        if not known.is_open or known.name == name or known.name in _MAY_NEST.get(name, set()):
+        if known.end is not None or known.name == name or known.name in _MAY_NEST.get(name, set()):
             continue
         end = run.before if by_bar else _here(run, record)
         if known.heard is not None:
             end = known.heard
         elif known.moved is not None and known.name != "launch":
             end = known.moved
-        run.phases[at] = replace(known, end=end if end.line >= known.start.line else known.start)
+        run.phases[at] = known._replace(end=end if end.line >= known.start.line else known.start)
 
 
 def _loads_draft(run: Run) -> bool:
@@ -219,9 +219,9 @@ def _advanced(run: Run, known: Phase, state: Progress, record: Record, *, hides:
     key = (state.desc, state.total)
     mine = next((bar for bar in known.bars if (bar.desc, bar.total) == key), None)
     if hides or (mine is not None and mine.done > state.done):
-        return replace(known, moved=here)
+        return known._replace(moved=here)
     others = tuple(bar for bar in known.bars if (bar.desc, bar.total) != key)
     full_s = known.full_s
     if state.total and state.done >= state.total and (mine is None or mine.done < state.total):
         full_s = here.log_s
-    return replace(known, moved=here, progress=state, bars=(*others, state)[-8:], full_s=full_s)
+    return known._replace(moved=here, progress=state, bars=(*others, state)[-8:], full_s=full_s)

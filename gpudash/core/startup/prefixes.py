@@ -36,6 +36,7 @@ class Prefix:
 _STAMPED = re.compile(
     r"\d{4}-(\d\d)-(\d\d)T(\d\d:\d\d:\d\d(?:\.\d+)?)(?:Z|[+-]\d\d:?\d\d) "
     r"(?! *(?:TRACE|DEBUG|INFO|WARN|ERROR) (?:[\w-]+(?:\{[^}]*\})?: )*text_generation)"
+    r"(?:(?:stdout|stderr) [FP] |[\w.-]+ [\w./@-]+\[\d+\]: )?"
 )
 _TGI = re.compile(
     r"\d{4}-(\d\d)-(\d\d)T(\d\d:\d\d:\d\d(?:\.\d+)?)Z? +(TRACE|DEBUG|INFO|WARN|ERROR) "

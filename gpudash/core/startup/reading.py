@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from gpudash.core.startup.logtime import LogClock
 from gpudash.core.startup.model import Failure, Moment, Number, Phase
@@ -17,8 +18,7 @@ KEPT_HITS = 200
 """Of suspicious lines; the first ones count, so later ones are let go."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Record:
+class Record(NamedTuple):
     """One message with what its prefix told."""
 
     line: int
@@ -95,6 +95,8 @@ class Run:
     """`v0` or `v1` where the engine says so."""
     clock: LogClock = field(default_factory=LogClock)
     phases: list[Phase] = field(default_factory=list)
+    newest: dict[str, int] = field(default_factory=dict)
+    """Where the newest phase of each name is."""
     numbers: dict[str, Number] = field(default_factory=dict)
     kept_by_first_rank: set[str] = field(default_factory=set)
     arguments: dict[str, str] = field(default_factory=dict)
@@ -133,6 +135,7 @@ class Run:
         for name in Run.__slots__:
             setattr(copied, name, getattr(self, name))
         copied.phases = self.phases.copy()
+        copied.newest = self.newest.copy()
         copied.numbers = self.numbers.copy()
         copied.kept_by_first_rank = self.kept_by_first_rank.copy()
         copied.arguments = self.arguments.copy()
@@ -142,17 +145,19 @@ class Run:
         copied.memory = self.memory.copy()
         return copied
 
+    def add(self, phase: Phase) -> None:
+        """Add a phase."""
+        self.newest[phase.name] = len(self.phases)
+        self.phases.append(phase)
+
     def last(self, name: str) -> int | None:
         """Return where the newest phase of this name is."""
-        for at in range(len(self.phases) - 1, -1, -1):
-            if self.phases[at].name == name:
-                return at
-        return None
+        return self.newest.get(name)
 
     def is_open(self, name: str) -> bool:
         """Return whether a phase of this name runs."""
-        at = self.last(name)
-        return at is not None and self.phases[at].is_open
+        at = self.newest.get(name)
+        return at is not None and self.phases[at].end is None
 
     def current(self) -> Phase | None:
         """Return the phase that was opened last and still runs."""

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 KEPT_BYTES = 4096
 """At each end of a part that is too long."""
@@ -31,8 +32,7 @@ _PROCESS = re.compile(
 )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Segment:
+class Segment(NamedTuple):
     """One part of a line."""
 
     text: str
@@ -101,7 +101,7 @@ def _cut(whole: bytes, line: int, *, is_first: bool, is_cut: bool) -> list[Segme
         whole = whole[:KEPT_BYTES] + _GAP + whole[-KEPT_BYTES:]
     pieces = _records(_plain(whole.decode("utf-8", "replace")))
     if len(pieces) == 1:
-        return [Segment(text=pieces[0], line=line, is_first=is_first)]
+        return [Segment(pieces[0], line, is_first)]
     return [
         Segment(text=piece, line=line, is_first=is_first and number == 0)
         for number, piece in enumerate(pieces)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from types import MappingProxyType
 
+from gpudash.core.names import printable
 from gpudash.core.startup import engines, readiness
 from gpudash.core.startup.catalog import Catalog
 from gpudash.core.startup.model import Startup
@@ -26,7 +27,7 @@ def snapshot_of(run: Run, catalog: Catalog, *, expects_url: bool = False) -> Sta
         failure=run.failure,
         numbers=MappingProxyType(dict(run.numbers)),
         notes=notes,
-        recent=tuple(masked(line) for line in run.recent),
+        recent=tuple(masked(printable(line)) for line in run.recent),
         line=run.line,
         first_line=run.first_line,
         restarts=run.restarts,

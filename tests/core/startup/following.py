@@ -80,6 +80,12 @@ WRAPPERS: dict[str, Callable[[bytes], bytes]] = {
         data, lambda n: b"2026-05-02T14:%02d:26.160173640+08:00 " % (n % 60), b"\r"
     ),
     "journald": lambda data: wrapped(data, lambda _: b"May 12 12:56:57 gpu01 engine[195254]: "),
+    "containerd's own files": lambda data: wrapped(
+        data, lambda n: b"2026-05-02T14:%02d:26.160173640+08:00 stderr F " % (n % 60)
+    ),
+    "journalctl -o short-iso": lambda data: wrapped(
+        data, lambda n: b"2026-05-02T14:%02d:26+0800 gpu01 engine[195254]: " % (n % 60)
+    ),
     "journald of compose": lambda data: wrapped(
         data, lambda _: b"May 12 12:56:57 gpu01 compose[1]: engine-1  | "
     ),

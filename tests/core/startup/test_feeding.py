@@ -102,3 +102,26 @@ def test_another_engine_begins_another_run(first: str, second: str) -> None:
     assert told["engine"] == alone["engine"]
     assert told["failure"] is None
     assert told["ready_line"] == alone["ready_line"] + log_of(first).count(b"\n")
+
+
+LINES = [line for name in ALL for line in data_of(name).split(b"\n")]
+BREAKS = (b"\n", b"\r\n", b"\r", b"")
+
+
+@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(
+    picked=st.lists(
+        st.tuples(st.integers(0, len(LINES) - 1), st.integers(0, 400), st.sampled_from(BREAKS)),
+        max_size=30,
+    ),
+    size=st.integers(1, 60),
+)
+def test_any_lines_in_any_order_cut_anywhere(
+    picked: list[tuple[int, int, bytes]], size: int
+) -> None:
+    data = b"".join(LINES[at][-length:] + end for at, length, end in picked)
+    told = report_of(data)
+    assert report_of(*pieces(data, [size] * (len(data) // size))) == told
+    for phase in told["phases"]:
+        assert phase["end_line"] is None or phase["end_line"] >= phase["start_line"]
+        assert phase.get("seconds", 0) >= 0
