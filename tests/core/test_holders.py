@@ -82,7 +82,7 @@ def test_gpudash_keeps_nothing() -> None:
     sampler = seen(8, gpu_handle(0), CONTROL, argv=("python3", "-ISBc", COMMAND))
     assert is_probe(sampler)
     assert not is_probe(seen(8, gpu_handle(0)))
-    assert not is_probe(replace(sampler, handles=(gpu_handle(0), UVM)))
+    assert is_probe(replace(sampler, handles=(gpu_handle(0), UVM)))
     assert kept_by(sampler) == ()
 
 

@@ -12,7 +12,8 @@ from gpudash.core.storytelling import as_markdown, as_text
 from gpudash.services.record_files import find_run, list_runs, read_record, records_folder
 
 SCHEMA = "gpudash.explain/1"
-FORMATS = ("text", "markdown", "json", "jsonl")
+FORMATS = ("text", "markdown", "json", "jsonl", "table")
+"""`table`, as other commands call what is for a person, is text."""
 LIST_FORMATS = ("table", "csv", "json", "jsonl")
 HEADER = ("run", "began", "ended", "exit_code", "command", "outcome")
 
