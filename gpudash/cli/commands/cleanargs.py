@@ -17,8 +17,12 @@ from gpudash.core.errors import UsageError
 from gpudash.core.scope import parse_scope
 from gpudash.core.units import parse_duration
 from gpudash.services.ground import Wish
+from gpudash.services.record_files import find_run, records_folder
+from gpudash.services.unfinished import unfinished_orders
 
 AUTO = "auto"
+PICKUP_S = 2.0
+"""So long an order of an earlier run that is still carried out is waited for."""
 
 
 def parse(words: list[str]) -> argparse.Namespace:
@@ -29,6 +33,7 @@ def parse(words: list[str]) -> argparse.Namespace:
     _check(plan, parser)
     plan.interval = None
     config = configured(plan)
+    _find_unfinished(plan)
     plan.ways = ways_of(plan.hosts, config)
     if plan.format == "sh" and len(plan.ways) != 1:
         raise UsageError("--format sh is the plan of one host", hint="Name one HOST.")
@@ -54,6 +59,8 @@ def parse(words: list[str]) -> argparse.Namespace:
         ),
         hold_s=plan.hold_s,
         is_forced=plan.force,
+        unfinished=plan.unfinished,
+        pickup_s=plan.timeout_s if plan.resume else PICKUP_S,
     )
     return plan
 
@@ -97,8 +104,28 @@ def _parser() -> arguments.Parser:
         help="how long zero must hold (default auto: 2s or 10s)",
     )
     add("--timeout", default="2m", metavar="D", help="give up after (default 2m)")
+    add(
+        "--resume",
+        metavar="RUN",
+        help="fetch what an order of an earlier run came to, and signal nobody",
+    )
     add("--format", default="table", metavar="F", help=" | ".join(FORMATS))
     return parser
+
+
+def _find_unfinished(plan: argparse.Namespace) -> None:
+    """Find orders without an end; with --resume only those of that run, which signals nobody."""
+    plan.unfinished = unfinished_orders()
+    if plan.resume is None:
+        return
+    run = find_run(records_folder(), plan.resume)
+    plan.unfinished = tuple(one for one in plan.unfinished if one.run == run)
+    if not plan.unfinished:
+        raise UsageError(
+            f"{run} has no order that is unaccounted for", hint=f"See: gpudash explain {run}"
+        )
+    plan.dry_run = True
+    plan.hosts = plan.hosts or list(dict.fromkeys(one.host for one in plan.unfinished))
 
 
 def _mind_rules(plan: argparse.Namespace, config: Config) -> None:
@@ -123,6 +150,8 @@ def _mind_rules(plan: argparse.Namespace, config: Config) -> None:
 def _check(plan: argparse.Namespace, parser: arguments.Parser) -> None:
     if plan.dry_run and plan.yes:
         parser.error("--dry-run signals nobody: --yes has nothing to agree to")
+    if plan.resume and plan.yes:
+        parser.error("--resume signals nobody: --yes has nothing to agree to")
     if plan.user and plan.all_users:
         parser.error("--user and --all-users exclude each other")
     if plan.format == "sh" and not plan.dry_run:
