@@ -170,7 +170,10 @@ class Actor:
     def wait(self, *pids: int) -> None:
         """Wait for children, for all of them without a pid, and tell how they ended."""
         for pid in pids or tuple(self._children):
-            _, status = os.waitpid(pid, 0)
+            gone, status = os.waitpid(pid, os.WNOHANG)
+            while not gone:
+                time.sleep(0.01)
+                gone, status = os.waitpid(pid, os.WNOHANG)
             self._children.remove(pid)
             tell(self.folder, pid, exit_word(status))
 
@@ -188,10 +191,19 @@ class Actor:
             self._ready = None
 
     def rest(self) -> NoReturn:
-        """Do nothing until a signal ends it."""
+        """Do nothing until a signal ends it.
+
+        Signals are blocked and waited for: one that came just before a pause would be slept over.
+        """
+        signal.pthread_sigmask(signal.SIG_BLOCK, TOLD)
         self.up()
         while True:
-            signal.pause()
+            number = signal.sigwait(TOLD)
+            signal.pthread_sigmask(signal.SIG_UNBLOCK, TOLD)
+            handler = signal.getsignal(number)
+            if callable(handler):
+                handler(number, None)
+            signal.pthread_sigmask(signal.SIG_BLOCK, TOLD)
 
     def until(self, is_so: Callable[[], bool]) -> None:
         """Look until something is so."""

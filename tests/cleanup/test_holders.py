@@ -114,7 +114,8 @@ def test_a05_schedulers_that_outlived_their_server(stage: Stage) -> None:
     planned = scene.plan("--leftovers").planned[workers[0]]
     assert (planned["state"], planned["life"]) == ("orphan", "leftover")
     assert (planned["grace_s"], planned["needs"]) == (3.0, [])
-    done = scene.clean("--leftovers", "--gpu", "0")
+    done = scene.clean("--leftovers")
+    assert (done.code, done.gpu_outcomes) == (1, ["CLEANED", "HELD"]), done.text
     assert scene.died(*workers), done.text
     assert [scene.of(worker) for worker in workers] == [["TERM", "exit -9"]] * 2
     assert scene.lives(alive)
@@ -198,7 +199,7 @@ def test_a08_a_main_thread_that_ended(stage: Stage) -> None:
     holder = stage.holder(0, zombie_leader=True, ignore_term=True)
     done = scene.clean("--grace", "300ms")
     assert done.code == 0, done.text
-    assert done.planned[holder.pid]["state"] == "zombie leader"
+    assert done.planned[holder.pid]["state"] == "zombie leader", done.planned
     assert done.fates == {holder.pid: "ended"}
     assert holder.process.wait() == -signal.SIGKILL
 
@@ -389,6 +390,7 @@ def test_a19_the_level_that_ends_the_others_is_asked_too(stage: Stage) -> None:
     scene = Scene(stage)
 
     def rank(actor: Actor) -> None:
+        actor.title("python", "-u", "train.py", "--local_rank=0")
         actor.hold(0)
         actor.rest()
 
@@ -416,7 +418,7 @@ def test_a19_the_level_that_ends_the_others_is_asked_too(stage: Stage) -> None:
     assert (done.code, done.gpu_outcomes) == (0, ["CLEANED", "CLEANED"]), done.text
     assert scene.of(root)[0] == "TERM"
     assert scene.of(scene.pid("launch")) == ["TERM", "exit 0"]
-    assert [scene.of(pid) for pid in scene.pids("rank")] == [["INT", "exit -2"]] * 2
+    assert [scene.of(pid) for pid in scene.pids("rank")] == [["INT", "exit -2"]] * 2, scene.events()
 
 
 @in_a_room
