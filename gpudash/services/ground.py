@@ -15,6 +15,7 @@ from gpudash.core.holders import scan_need
 from gpudash.core.model import Link
 from gpudash.core.scope import Scope
 from gpudash.services.clock import Clock
+from gpudash.services.managers import ask_managers
 from gpudash.services.monitor import FleetMonitor
 from gpudash.services.recorder import Run
 
@@ -86,5 +87,6 @@ async def plan_now(
         keys = tuple(gpu.info.key for gpu in wish.scope.select(host.name, host.gpus))
     request = replace(wish.request, gpus=keys)
     names = handle_names(host, is_simulated=scan.is_simulated)
-    plan = plan_host(host, scan, request, at_s=ground.clock.now())
+    answers = await ask_managers(monitor.looking(name), host, scan)
+    plan = plan_host(host, scan, request, at_s=ground.clock.now(), answers=answers)
     return plan, tuple(sorted(names.items()))

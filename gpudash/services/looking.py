@@ -20,6 +20,9 @@ if TYPE_CHECKING:
 SCAN_PATIENCE_S = 10.0
 """A scan takes a tenth of a second; a hand that starts over a slow link takes longer."""
 
+MANAGERS_PATIENCE_S = 6.0
+"""The hand gives up on a manager that hangs after three."""
+
 
 class Looking:
     """The questions about one host's processes."""
@@ -69,6 +72,14 @@ class Looking:
                 return event.scan
         refusals = [event.error for event in events if isinstance(event, Ack)]
         raise SourceError(_no_scan(" ".join(refusals) or "It was not complete."))
+
+    async def managers(self, asked: list[list[str]]) -> tuple[tuple[int, int | None, str], ...]:
+        """Return place, exit code and text of each question's answer. Raises SourceError."""
+        try:
+            events = await self._hand.ask("managers", {"ask": asked}, MANAGERS_PATIENCE_S)
+        except TimeoutError as error:
+            raise SourceError(_no_answer(MANAGERS_PATIENCE_S)) from error
+        return tuple(row for one in events if isinstance(one, Ack) for row in one.answers)
 
     async def order(self, do: str, arguments: Mapping[str, object], patience_s: float) -> str:
         """Send one command about an order; return why it was refused, or an empty text.

@@ -272,5 +272,3 @@ def _play(
         sys.stderr.flush()
         os._exit(70)
     os._exit(0)
-
-

@@ -12,8 +12,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 from tests.cleaning.scenes import Cleaned
-from tests.cli.running import PATIENCE_S, command, environment, is_running
 from tests.cleanup.acting import Play, exit_word, start, tell, told
+from tests.cli.running import PATIENCE_S, command, environment, is_running
 from tests.fake_driver import FakeDriver
 from tests.isolation.stage import DEVICE_MAP, Stage, as_user
 
