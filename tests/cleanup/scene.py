@@ -6,7 +6,6 @@ import json
 import os
 import shutil
 import subprocess
-import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -156,6 +155,13 @@ class Scene:
         """Run `gpudash clean --dry-run`: nobody is signalled."""
         return self.begin("--dry-run", *words, uid=uid).end()
 
+    def refused(self, *words: str) -> int:
+        """Run a `gpudash clean` that is refused; return its exit code."""
+        running = self.begin(*words)
+        out, _ = running.process.communicate(timeout=PATIENCE_S)
+        assert not out
+        return running.process.returncode
+
     def begin(self, *words: str, uid: int | None = None) -> Running:
         """Start `gpudash clean --format json` with other words."""
         home = self.folder / f"home-{uid or 0}"
@@ -215,7 +221,7 @@ class Scene:
             return
         kill = self._groups / "cgroup.kill"
         kill.write_text("1")
-        self.until(lambda: not any((self._groups or Path()).rglob("never")) and self._is_empty())
+        self.until(self._is_empty)
         for folder, _, _ in os.walk(self._groups, topdown=False):
             os.rmdir(folder)
         self._groups = None
@@ -229,10 +235,3 @@ class Scene:
 def enter(group: Path) -> None:
     """Move this process into a control group."""
     (group / "cgroup.procs").write_text(str(os.getpid()))
-
-
-def now() -> float:
-    return time.monotonic()
-
-
-assert sys.platform == "linux"

@@ -223,7 +223,7 @@ def test_a10_bar1_is_no_vote_and_a_handle_without_memory_no_holder(stage: Stage)
 
 @in_a_room
 def test_a11_an_importer_is_the_next_step(stage: Stage) -> None:
-    """Memory that is shared lives as long as its last importer: here a daemon that caches weights."""
+    """Shared memory lives as long as its last importer: here a daemon that caches weights."""
     scene = Scene(stage)
 
     def daemon(actor: Actor) -> None:

@@ -313,7 +313,7 @@ def test_b06_a_job_that_is_gone(stage: Stage) -> None:
 
 @in_a_room
 def test_b08_somebody_new_while_zero_is_held(stage: Stage) -> None:
-    """An orchestrator elsewhere starts a new job: it is nobody of the plan, and zero is not said."""
+    """An orchestrator elsewhere starts a job: it is nobody of the plan, and zero is not said."""
     scene = Scene(stage)
     holder = scene.holder(0)
 
