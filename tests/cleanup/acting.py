@@ -22,6 +22,8 @@ from tests.fake_driver import FakeDriver
 from tests.isolation.stage import FULL, GIB, ZERO
 
 EVENTS = "events"
+FAILED = 70
+"""How an actor ends that could not play."""
 STANDINS = (FULL, ZERO, "/dev/random", "/dev/urandom")
 """Of GPU 0 to 3."""
 TOLD = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGCONT)
@@ -235,9 +237,11 @@ def start(
     os.close(write)
     if role:
         tell(folder, pid, f"is {role}")
-    while os.read(read, 16):
-        break
+    is_up = bool(os.read(read, 16))
     os.close(read)
+    if not is_up:
+        ended = os.waitid(os.P_PID, pid, os.WEXITED | os.WNOWAIT)
+        assert ended is None or ended.si_status != FAILED, "an actor failed"
     return pid
 
 
@@ -270,5 +274,5 @@ def _play(
     except BaseException:
         traceback.print_exc()
         sys.stderr.flush()
-        os._exit(70)
+        os._exit(FAILED)
     os._exit(0)

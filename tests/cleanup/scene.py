@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import json
 import os
+import select
 import shutil
+import signal
 import subprocess
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from tests.cleaning.scenes import Cleaned
@@ -24,17 +27,56 @@ CGROUPS = "cgroup2"
 class Running:
     """A `gpudash clean` that runs beside the scene."""
 
-    def __init__(self, process: subprocess.Popen[bytes], folder: Path) -> None:
+    def __init__(self, process: subprocess.Popen[bytes]) -> None:
         self.process = process
-        self._folder = folder
 
     def end(self) -> Cleaned:
         """Wait for its end and read its report."""
         out, err = self.process.communicate(timeout=PATIENCE_S)
-        text = out.decode() + err.decode()
-        assert b"Traceback" not in err, text
-        assert out, text
-        return Cleaned(self.process.returncode, json.loads(out), text)
+        return _report(self.process, out, err)
+
+
+def _report(process: subprocess.Popen[bytes], out: bytes, err: bytes) -> Cleaned:
+    text = (out + err).decode("utf-8", "replace")
+    assert b"Traceback" not in err, text
+    assert out, text
+    return Cleaned(process.returncode, json.loads(out), text)
+
+
+class OnTerminal:
+    """A `gpudash clean` at whose terminal a test sits."""
+
+    def __init__(self, process: subprocess.Popen[bytes], near: int) -> None:
+        self.process = process
+        self._near = near
+        self._shown = b""
+
+    def read_until(self, words: str) -> None:
+        """Read what it shows until it says this."""
+        deadline = time.monotonic() + PATIENCE_S
+        while words.encode() not in self._shown:
+            assert time.monotonic() < deadline, self._shown
+            self._show(0.1)
+
+    def answer(self, line: str) -> Cleaned:
+        """Type a line at each question, again where it came too early; return its report."""
+        deadline = time.monotonic() + PATIENCE_S
+        while self.process.poll() is None:
+            assert time.monotonic() < deadline, self._shown
+            os.write(self._near, line.encode())
+            self._show(0.7)
+        out, _ = self.process.communicate()
+        return _report(self.process, out, self._shown)
+
+    def _show(self, seconds: float) -> None:
+        """Read what comes within some time."""
+        until = time.monotonic() + seconds
+        while (left := until - time.monotonic()) > 0 and self.process.poll() is None:
+            if select.select([self._near], [], [], min(left, 0.1))[0]:
+                try:
+                    self._shown += os.read(self._near, 65536)
+                except OSError:
+                    return
 
 
 class Scene:
@@ -91,6 +133,17 @@ class Scene:
     def bystander(self) -> int:
         """Start a Python that has nothing to do with any GPU."""
         return self.actor(lambda actor: actor.rest(), group=True)
+
+    def born_as(self, pid: int, play: Play) -> int:
+        """Start a process under a pid that was another's before."""
+        last = Path("/proc/sys/kernel/ns_last_pid")
+        for _ in range(100):
+            last.write_text(str(pid - 1))
+            if (found := self.actor(play, group=True)) == pid:
+                return found
+            os.kill(found, signal.SIGKILL)
+            self.reap(found)
+        raise AssertionError(f"pid {pid} was never given again")
 
     def reap(self, *pids: int) -> None:
         """Wait for processes of the scene and tell how they ended."""
@@ -164,21 +217,37 @@ class Scene:
 
     def begin(self, *words: str, uid: int | None = None) -> Running:
         """Start `gpudash clean --format json` with other words."""
+        return Running(self._start(words, uid, subprocess.DEVNULL, subprocess.PIPE))
+
+    @contextmanager
+    def terminal(self, *words: str) -> Iterator[OnTerminal]:
+        """Run `gpudash clean --format json` where somebody may be asked."""
+        near, far = os.openpty()
+        try:
+            process = self._start(words, None, far, far)
+            os.close(far)
+            yield OnTerminal(process, near)
+            assert process.poll() is not None, "it still runs"
+        finally:
+            os.close(near)
+
+    def _start(
+        self, words: tuple[str, ...], uid: int | None, stdin: int, stderr: int
+    ) -> subprocess.Popen[bytes]:
         home = self.folder / f"home-{uid or 0}"
         home.mkdir(exist_ok=True)
         env = environment(self.stage.driver, home, GPUDASH_DEVICE_MAP=self.device_map)
         env["PATH"] = str(self._bin)
         if uid is not None:
             os.chown(home, uid, uid)
-        process = subprocess.Popen(
+        return subprocess.Popen(
             [*as_user(uid), *command("clean", "--format", "json", *words)],
             env=env,
             cwd=home,
-            stdin=subprocess.DEVNULL,
+            stdin=stdin,
             stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
+            stderr=stderr,
         )
-        return Running(process, self.folder)
 
     # -- managers, played by recording scripts and real control groups ---------------------------
 

@@ -13,7 +13,8 @@ from tests.cleanup.scene import Scene
 from tests.cleanup.sleeping import frozen_disk, vforked
 from tests.cli.running import is_running
 from tests.isolation.room import in_a_room
-from tests.isolation.stage import FULL, GIB, Stage
+from tests.fake_driver import MIB
+from tests.isolation.stage import FULL, GIB, OTHER_UID, Stage
 
 
 @in_a_room
@@ -295,3 +296,151 @@ def _draining(steps: int, seconds: float, used: int = GIB) -> Play:
         actor.rest()
 
     return play
+
+
+@in_a_room
+def test_d11_a_pid_that_was_used_again(stage: Stage) -> None:
+    """The holder ends while its plan is on the screen, and a bystander gets its pid."""
+    scene = Scene(stage)
+    holder = scene.holder(0)
+    with scene.terminal("--hold", "400ms") as running:
+        running.read_until("Carry this out?")
+        os.kill(holder, signal.SIGKILL)
+        scene.reap(holder)
+        bystander = scene.born_as(holder, lambda actor: actor.rest())
+        assert bystander == holder
+        done = running.answer("y\n")
+    assert done.code == 0, done.text
+    assert scene.of(bystander) == ["exit -9"], "the holder's own end, and nothing after it"
+    assert is_running(bystander)
+
+
+@in_a_room
+def test_d13_another_users_process(stage: Stage) -> None:
+    """Seen through the driver alone; named with its user, and not touched, asked for or not."""
+    scene = Scene(stage)
+    holder = scene.holder(0)
+    done = scene.clean(uid=OTHER_UID)
+    assert (done.code, done.gpu_outcomes) == (1, ["FOREIGN", "CLEANED"]), done.text
+    assert done.planned[holder]["user"] == "root"
+    assert done.planned[holder]["needs"][0] == "name"
+    assert done.host["plan"]["unreadable"] > 0
+    assert done.host["ordered"] is False
+    asked = scene.clean("--all-users", uid=OTHER_UID)
+    assert asked.code == 1, asked.text
+    assert asked.fates[holder] == "refused"
+    assert scene.lives(holder)
+
+
+@in_a_room
+def test_d13_root_leaves_other_users_alone(stage: Stage) -> None:
+    """Root may, and does not unless another user's work is asked for by name."""
+    scene = Scene(stage)
+
+    def theirs(actor: Actor) -> None:
+        actor.hold(0)
+        actor.become(OTHER_UID)
+        actor.rest()
+
+    foreign, mine = scene.actor(theirs, session=True), scene.holder(1)
+    done = scene.clean()
+    assert (done.code, done.gpu_outcomes) == (1, ["FOREIGN", "CLEANED"]), done.text
+    assert done.fates == {mine: "ended"}
+    assert scene.lives(foreign)
+    named = scene.clean("--user", str(OTHER_UID))
+    assert (named.code, named.fates) == (0, {foreign: "ended"}), named.text
+
+
+@in_a_room
+def test_d14_a_process_that_proc_hides(stage: Stage) -> None:
+    """The driver knows it, kill finds it alive, and /proc hides it: it is nobody's dead pid."""
+    scene = Scene(stage)
+    holder = scene.holder(0)
+    stage.mount_proc("hidepid=2")
+    done = scene.clean("--all-users", uid=OTHER_UID)
+    assert (done.code, done.gpu_outcomes) == (1, ["FOREIGN", "CLEANED"]), done.text
+    (unseen,) = done.host["plan"]["unseen"]
+    assert unseen["words"] == f"pid {holder} is alive for the driver and hidden from this user"
+    assert done.host["ordered"] is False
+    assert scene.lives(holder)
+
+
+@in_a_room
+def test_d16_pids_that_the_driver_scrambles(stage: Stage) -> None:
+    """Its list names innocents, one of them twice: handles alone are believed."""
+    scene = Scene(stage)
+    innocent = [scene.bystander(), scene.bystander()]
+
+    def holds(actor: Actor) -> None:
+        actor.hold(0, listed=innocent[0])
+        actor.hold(0, listed=innocent[0], used=MIB, kind="G")
+        actor.hold(1, listed=innocent[1])
+        actor.rest()
+
+    holder = scene.actor(holds, group=True)
+    done = scene.clean()
+    assert (done.code, done.fates) == (0, {holder: "ended"}), done.text
+    assert any("can't be true" in note for note in done.host["plan"]["notes"])
+    assert scene.lives(*innocent)
+
+
+@in_a_room
+def test_d18_orphans_of_a_reaper(stage: Stage) -> None:
+    """Orphans go to whoever adopts below pid 1; that one is neither their root nor touched."""
+    scene = Scene(stage)
+
+    def worker(actor: Actor) -> None:
+        actor.title("VLLM::Worker_TP0")
+        actor.hold(0)
+        actor.rest()
+
+    def server(actor: Actor) -> None:
+        actor.title("python", "serve.py")
+        actor.fork(worker, "worker")
+        actor.rest()
+
+    def reaper(name: str) -> Play:
+        def play(actor: Actor) -> None:
+            actor.title(name)
+            actor.adopt_orphans()
+            child = actor.fork(server, session=True)
+            os.kill(child, signal.SIGKILL)
+            actor.wait(child)
+            actor.rest()
+
+        return play
+
+    reapers = [scene.actor(reaper(name), group=True) for name in ("systemd", "my-init")]
+    workers = scene.pids("worker")
+    done = scene.clean("--leftovers")
+    assert (done.code, done.gpu_outcomes) == (0, ["CLEANED", "CLEANED"]), done.text
+    assert done.fates == dict.fromkeys(workers, "ended")
+    assert scene.lives(*reapers)
+
+
+@in_a_room
+def test_d19_gpudash_is_killed_half_way(stage: Stage) -> None:
+    """After SIGTERM and before SIGKILL: the order goes on, a second cleaner is refused meanwhile,
+    and the next one fetches what it came to."""
+    scene = Scene(stage)
+
+    def stays(actor: Actor) -> None:
+        actor.hold(0)
+        actor.ignore_term()
+        actor.rest()
+
+    holder, bystander = scene.actor(stays, group=True), scene.bystander()
+    first = scene.begin("--yes", "--grace", "5s")
+    scene.until(lambda: scene.heard(holder, "TERM"))
+    os.kill(first.process.pid, signal.SIGKILL)
+    first.process.communicate()
+    second = scene.clean()
+    assert second.code == 2, second.text
+    assert second.host["refused"].startswith("locked by pid ")
+    scene.until(lambda: scene.died(holder))
+    third = scene.clean()
+    assert (third.code, third.gpu_outcomes) == (0, ["CLEANED", "CLEANED"]), third.text
+    (before,) = third.host["picked_up"]
+    assert [(one["pid"], one["fate"]) for one in before["targets"]] == [(holder, "ended")]
+    assert scene.of(holder) == ["TERM", "exit -9"]
+    assert scene.lives(bystander)
