@@ -212,7 +212,7 @@ class Scene:
         """Run a `gpudash clean` that is refused; return its exit code."""
         running = self.begin(*words)
         out, _ = running.process.communicate(timeout=PATIENCE_S)
-        assert not out
+        assert not out, out.decode()
         return running.process.returncode
 
     def begin(self, *words: str, uid: int | None = None) -> Running:

@@ -12,8 +12,8 @@ from tests.cleanup.acting import Actor, Play
 from tests.cleanup.scene import Scene
 from tests.cleanup.sleeping import frozen_disk, vforked
 from tests.cli.running import is_running
-from tests.isolation.room import in_a_room
 from tests.fake_driver import MIB
+from tests.isolation.room import in_a_room
 from tests.isolation.stage import FULL, GIB, OTHER_UID, Stage
 
 
@@ -323,7 +323,7 @@ def test_d13_another_users_process(stage: Stage) -> None:
     done = scene.clean(uid=OTHER_UID)
     assert (done.code, done.gpu_outcomes) == (1, ["FOREIGN", "CLEANED"]), done.text
     assert done.planned[holder]["user"] == "root"
-    assert done.planned[holder]["needs"][0] == "name"
+    assert "name" in done.planned[holder]["needs"]
     assert done.host["plan"]["unreadable"] > 0
     assert done.host["ordered"] is False
     asked = scene.clean("--all-users", uid=OTHER_UID)

@@ -110,9 +110,7 @@ class _Command:
     async def _drive(self, cleaner: Cleaner) -> tuple[HostResult, ...]:
         while not cleaner.is_over:
             self._show(cleaner)
-            for one in cleaner.cleanings.values():
-                if one.usage is not None:
-                    raise one.usage
+            _raise_usage(cleaner)
             if cleaner.waiting and cleaner.are_planned:
                 if self._plan.dry_run:
                     break
@@ -123,6 +121,7 @@ class _Command:
                     await cleaner.changed()
             except TimeoutError:
                 continue
+        _raise_usage(cleaner)
         self._states = {name: one.state for name, one in cleaner.cleanings.items()}
         self._check_pids(cleaner)
         return cleaner.results()
@@ -213,3 +212,13 @@ class _Command:
             is_forced=self._plan.force,
         )
         return script_of(plan, order)
+
+
+def _raise_usage(cleaner: Cleaner) -> None:
+    """Raise the UsageError of a host that does not have a GPU which was named.
+
+    One that is missing after an order was sent is no wrong usage: it was lost.
+    """
+    for one in cleaner.cleanings.values():
+        if one.usage is not None and not one.state.is_sent:
+            raise one.usage
