@@ -41,6 +41,8 @@ class Hand(object):
             answer_scan(command, self._wire, self._options)
         elif do in ("abort", "order", "report"):
             self._orders().obey(command)
+        elif do == "leavings":
+            self._spare("leavings").answer_leavings(command, self._wire, self._options)
         elif do == "bye":
             self._wire.ack(command)
             leave(self._wire, "done")
@@ -49,10 +51,14 @@ class Hand(object):
 
     def _orders(self):
         if self._relay is None:
-            self._options["load_spare"]()
-            relay = sys.modules["gpudash.probe.relay"]
-            self._relay = relay.Relay(self._wire, self._options)
+            self._relay = self._spare("relay").Relay(self._wire, self._options)
         return self._relay
+
+    def _spare(self, name):
+        """Return a module that came along as text, run at the first need."""
+        if "gpudash.probe." + name not in sys.modules:
+            self._options["load_spare"]()
+        return sys.modules["gpudash.probe." + name]
 
 
 def main(options):

@@ -103,6 +103,11 @@ class Cleaner:
         for one in self.cleanings.values():
             one.force()
 
+    async def look_for_remains(self, *, remove: bool) -> None:
+        """Look on all hosts for what the ended families left behind."""
+        looks = (one.look_for_remains(remove=remove) for one in self.cleanings.values())
+        await asyncio.gather(*looks)
+
     async def changed(self) -> None:
         """Wait until anything may look different from when this was awaited before."""
         await self._has_news.wait()
@@ -111,7 +116,7 @@ class Cleaner:
     def results(self) -> tuple[HostResult, ...]:
         """Return how each host ended, or where it stands."""
         return tuple(
-            replace(self._result(name, one), picked_up=one.picked_up)
+            replace(self._result(name, one), picked_up=one.picked_up, leavings=one.leavings)
             for name, one in self.cleanings.items()
         )
 

@@ -14,7 +14,9 @@ from dataclasses import replace
 
 from gpudash.core.cleanup import happened as ev
 from gpudash.core.cleanup.consent import Given
+from gpudash.core.cleanup.leavings import Leavings
 from gpudash.core.cleanup.lines import plan_line, report_line, rescan_line
+from gpudash.core.cleanup.orders import Order
 from gpudash.core.cleanup.phases import ORDERED, TRANSITIONS, Phase
 from gpudash.core.cleanup.reports import Report
 from gpudash.core.cleanup.results import PickedUp
@@ -28,6 +30,7 @@ from gpudash.core.record import Line
 from gpudash.services.courier import Courier
 from gpudash.services.ground import Ground, Wish, is_unsure, plan_now, readable
 from gpudash.services.pickup import Pickup
+from gpudash.services.remains import Remains
 from gpudash.sources.base import SourceError
 
 log = logging.getLogger(__name__)
@@ -64,6 +67,7 @@ class Cleaning:
         self._tasks: set[asyncio.Task[None]] = set()
         self._is_scanning = False
         self._lost_s: float | None = None
+        self._remains = Remains(name, ground)
         self._courier = Courier(name, ground, self.offer, self._lose)
         self.state: State
         self.state, effects = begin(ground.run.id, {}, hold_s=wish.hold_s, is_forced=wish.is_forced)
@@ -198,7 +202,7 @@ class Cleaning:
                     self.why = why
                     self._write(plan_line(plan, why))
                 case ev.Record(order=order, serial=serial):
-                    self._do(self._courier.record(order, serial))
+                    self._do(self._record(order, serial))
                 case ev.SendOrder(order=order):
                     self._do(self._courier.send(order))
                 case ev.SendAbort(run=run):
@@ -218,6 +222,21 @@ class Cleaning:
         task = asyncio.get_running_loop().create_task(work, name=f"clean {self.name}")
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
+
+    async def _record(self, order: Order, serial: int) -> None:
+        if serial == 1:
+            await self._remains.note(self.state)
+        await self._courier.record(order, serial)
+
+    async def look_for_remains(self, *, remove: bool) -> None:
+        """After an order, look for what the families left behind."""
+        if self.state.is_sent and not self.state.declined:
+            await self._remains.look(self.state, remove=remove)
+
+    @property
+    def leavings(self) -> Leavings | None:
+        """Return what is left; None where nobody looked."""
+        return self._remains.found
 
     async def _scan(self) -> None:
         """Look at the host and plan; where that fails, LinkBack or nothing tries again."""

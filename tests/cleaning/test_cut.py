@@ -109,6 +109,24 @@ def test_a_hand_that_is_killed_stops_no_order(stage: Stage) -> None:
 
 
 @in_a_room
+def test_sudo_is_used_where_it_was_asked_for_and_shown(stage: Stage) -> None:
+    """A stand-in for sudo notes how it was called and goes on as the same user."""
+    scene = Scene(stage)
+    scene.holder(0)
+    sudo = stage.folder / "bin" / "sudo"
+    sudo.parent.mkdir()
+    sudo.write_text(f'#!/bin/sh\nprintf "%s " "$1" >> {stage.folder}/called\nshift\nexec "$@"\n')
+    sudo.chmod(0o755)
+    stage.variables["PATH"] = f"{sudo.parent}:/usr/bin:/bin"
+    assert clean(stage, "--dry-run").code == 1
+    assert not (stage.folder / "called").exists()
+    done = stage.gpudash("clean", "--dry-run", "--sudo")
+    assert b"by sudo -n" in done.stdout
+    assert set((stage.folder / "called").read_text().split()) == {"-n"}
+    assert clean(stage, "--yes", "--sudo").code == 0
+
+
+@in_a_room
 def test_time_that_is_over_ends_it(stage: Stage) -> None:
     scene = Scene(stage)
     holder = scene.holder(0, ignore_term=True)

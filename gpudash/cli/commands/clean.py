@@ -59,6 +59,7 @@ def run(words: list[str]) -> int:
                 code=code,
                 texts=command.texts(),
                 is_dry=plan.dry_run,
+                was_asked=plan.shm,
             )
         return int(code)
 
@@ -125,6 +126,7 @@ class _Command:
                 continue
         self._states = {name: one.state for name, one in cleaner.cleanings.items()}
         self._check_pids(cleaner)
+        await cleaner.look_for_remains(remove=self._plan.shm)
         return cleaner.results()
 
     def _show(self, cleaner: Cleaner) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from dataclasses import replace
 
 from gpudash.cli import arguments
 from gpudash.cli.commands.cleaned import FORMATS
@@ -139,6 +140,10 @@ def _mind_rules(plan: argparse.Namespace, config: Config) -> None:
             f"{locked[0]} is read-only here: the configuration says so",
             hint="To see the plan: gpudash clean --dry-run",
         )
+    for way in plan.ways if plan.sudo else ():
+        if way.sudo_said.startswith(f"{config.site.path}:"):
+            raise UsageError(f"--sudo: {way.sudo_said} forbids it for {way.name}")
+    plan.ways = tuple(replace(way, has_hand_sudo=plan.sudo) for way in plan.ways)
     bound = {rule.name for rule in config.site.protect}
     known = [rule.name for rule in (*config.protect, *BUILT_IN)]
     for name in plan.allow_protected:

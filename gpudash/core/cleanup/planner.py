@@ -96,6 +96,7 @@ def plan_host(
         shows_first=_shows_first(table, is_first),
         notes=_notes(scan, table),
         is_simulated=scan.is_simulated or host.is_simulated,
+        hand_uid=table.me.identity.uid if table.me else table.uid,
     )
 
 

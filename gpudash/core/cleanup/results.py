@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from enum import Enum
 
 from gpudash.core.cleanup.familyresults import FamilyResult, family_results
+from gpudash.core.cleanup.leavings import Leavings
 from gpudash.core.cleanup.outcomes import Ending, Outcome, exit_code_of, joint
 from gpudash.core.cleanup.plan import Plan
 from gpudash.core.cleanup.progress import Target
@@ -69,6 +70,8 @@ class HostResult:
     was_sent: bool
     """An order left: from then on somebody may have been signalled."""
     is_simulated: bool
+    leavings: Leavings | None = None
+    """What the ended families left behind; None where nobody looked."""
     picked_up: tuple[PickedUp, ...] = ()
     """Orders of earlier runs that were accounted for on the way."""
 
