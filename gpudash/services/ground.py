@@ -89,9 +89,11 @@ async def plan_now(
     """
     await readable(name, ground)
     monitor = ground.monitor
+    scan = await monitor.scan(name, is_whole=True)
     need = scan_need(monitor.fleet.host(name))
-    has_maps = need is not None and need.has_maps
-    scan = await monitor.scan(name, is_whole=True, has_maps=has_maps)
+    if need is not None and need.has_maps:
+        # Memory that no handle explains: somebody may have a GPU mapped and not open.
+        scan = await monitor.scan(name, is_whole=True, has_maps=True)
     host = monitor.fleet.host(name)
     keys = None
     if wish.scope is not None:

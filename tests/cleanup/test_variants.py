@@ -272,11 +272,12 @@ def test_who_was_born_after_the_plan_and_asked_to_end(stage: Stage) -> None:
 
     scene.actor(root, group=True)
     done = scene.clean("--grace", "1s")
-    assert done.code in (0, 1), done.text
-    if done.code == 0:
-        assert scene.died(scene.pid("heir"))
-    else:
-        assert f"pid {scene.pid('heir')}" in done.host["gpus"][0]["reason"]
+    heir_pid = scene.pid("heir")
+    assert (done.code, done.gpu_outcomes) == (1, ["RESPAWNING", "CLEANED"]), done.text
+    assert f"came back as pid {heir_pid}" in done.host["gpus"][0]["reason"]
+    assert scene.lives(heir_pid), "it is named, and not chased"
+    again = scene.clean("--grace", "300ms")
+    assert (again.code, again.fates) == (0, {heir_pid: "ended"}), again.text
 
 
 @in_a_room
@@ -440,3 +441,148 @@ def test_memory_that_the_driver_does_not_attribute(stage: Stage) -> None:
     done = scene.clean()
     assert (done.code, done.fates) == (0, {one: "ended", other: "ended"}), done.text
     assert scene.lives(watcher)
+
+
+# -- more of the driver ------------------------------------------------------------------------
+
+
+@in_a_room
+def test_a_checkpoint_is_waited_for(stage: Stage) -> None:
+    """It grows beyond the grace: the grace is extended while it does."""
+    scene = Scene(stage)
+
+    def trains(actor: Actor) -> None:
+        actor.hold(0)
+
+        def save(actor: Actor) -> None:
+            handle = os.open(actor.folder / "model.pt", os.O_WRONLY | os.O_CREAT)
+            for _ in range(20):
+                os.write(handle, b"x" * (1 << 20))
+                time.sleep(0.1)
+            actor.log("saved")
+            actor.end()
+
+        actor.on_term(save)
+        actor.rest()
+
+    root = scene.actor(trains, group=True)
+    done = scene.clean("--grace", "700ms")
+    assert (done.code, done.fates) == (0, {root: "ended"}), done.text
+    assert scene.of(root) == ["TERM", "saved", "exit 0"]
+
+
+@in_a_room
+def test_no_grace_at_all(stage: Stage) -> None:
+    scene = Scene(stage)
+    root = scene.holder(0)
+    done = scene.begin("--yes", "--grace", "0s", "--hold", "400ms").end()
+    assert done.code == 0, done.text
+    assert scene.of(root) == ["exit -9"]
+
+
+@in_a_room
+def test_a_mapping_without_a_descriptor(stage: Stage) -> None:
+    """Nothing is open, and the driver lists nobody: the map is the evidence."""
+    scene = Scene(stage)
+    holder = stage.holder(1, kind="-", devices=(), maps=(ZERO,))
+    bystander = scene.bystander()
+    done = scene.clean()
+    assert (done.code, done.fates) == (0, {holder.pid: "ended"}), done.text
+    assert holder.process.wait() == -signal.SIGTERM
+    assert scene.lives(bystander)
+
+
+@in_a_room
+def test_unified_memory_is_never_zero(stage: Stage) -> None:
+    scene = Scene(stage)
+    stage.write(stage.driver.unify(0))
+    done = scene.clean("--timeout", "10s")
+    assert (done.code, done.gpu_outcomes) == (4, ["UNKNOWN", "CLEANED"]), done.text
+
+
+@in_a_room
+def test_a_lost_gpu_beside_a_job(stage: Stage) -> None:
+    scene = Scene(stage)
+    stage.write(stage.driver.lose(0))
+    holder = scene.holder(1)
+    done = scene.clean()
+    assert (done.code, done.gpu_outcomes) == (4, ["UNKNOWN", "CLEANED"]), done.text
+    assert done.fates == {holder: "ended"}
+
+
+@in_a_room
+def test_a_pid_of_a_member_names_its_family(stage: Stage) -> None:
+    scene = Scene(stage)
+    root = scene.actor(above("python", "serve.py", below=titled("python", "w.py")), group=True)
+    other = scene.holder(0)
+    done = scene.clean("--pid", str(scene.pid("below")))
+    assert (done.code, done.gpu_outcomes) == (1, ["HELD", "CLEANED"]), done.text
+    assert scene.died(root, scene.pid("below"))
+    assert scene.lives(other)
+
+
+@in_a_room
+def test_a_family_of_two_users(stage: Stage) -> None:
+    """A child that became another user is not ended with its root, and named."""
+    scene = Scene(stage)
+
+    def theirs(actor: Actor) -> None:
+        actor.hold(1)
+        actor.become(OTHER_UID)
+        actor.rest()
+
+    def mine(actor: Actor) -> None:
+        actor.fork(theirs, "theirs")
+        actor.hold(0)
+        actor.rest()
+
+    root = scene.actor(mine, group=True)
+    done = scene.clean()
+    assert (done.code, done.gpu_outcomes) == (1, ["CLEANED", "FOREIGN"]), done.text
+    assert scene.died(root)
+    assert scene.lives(scene.pid("theirs"))
+
+
+@in_a_room
+def test_a_ptraced_holder_is_killed_by_consent(stage: Stage) -> None:
+    """A debugger holds it: SIGTERM does nothing to it, SIGKILL does."""
+    import ctypes
+
+    scene = Scene(stage)
+    holder = scene.holder(0)
+
+    def debugs(actor: Actor) -> None:
+        call = ctypes.CDLL(None).ptrace
+        call.argtypes = [ctypes.c_long, ctypes.c_long, ctypes.c_void_p, ctypes.c_void_p]
+        assert call(0x4206, holder, None, None) == 0
+        assert call(0x4207, holder, None, None) == 0
+        os.waitpid(holder, 0x40000000)
+        actor.rest()
+
+    debugger = scene.actor(debugs, group=True)
+    done = scene.clean("--grace", "300ms")
+    assert scene.lives(debugger)
+    assert (done.code, done.gpu_outcomes) == (0, ["CLEANED", "CLEANED"]), done.text
+
+
+@in_a_room
+def test_a_stopped_shell_job_with_children(stage: Stage) -> None:
+    """The whole family is suspended: each one that is asked is woken."""
+    scene = Scene(stage)
+
+    def child(actor: Actor) -> None:
+        actor.hold(1)
+        actor.rest()
+
+    def root(actor: Actor) -> None:
+        actor.hold(0)
+        actor.fork(child, "child")
+        actor.rest()
+
+    top = scene.actor(root, group=True)
+    pids = [top, scene.pid("child")]
+    for pid in pids:
+        os.kill(pid, signal.SIGSTOP)
+    done = scene.clean("--grace", "10s")
+    assert (done.code, done.gpu_outcomes) == (0, ["CLEANED", "CLEANED"]), done.text
+    assert all("TERM" in scene.of(pid) and "exit -15" in scene.of(pid) for pid in pids)
