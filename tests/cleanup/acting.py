@@ -71,7 +71,8 @@ class Actor:
 
     @property
     def pid(self) -> int:
-        return os.getpid()
+        """Return its pid as the room's /proc has it."""
+        return int(os.readlink("/proc/self"))
 
     # -- signals -------------------------------------------------------------------------------
 
@@ -83,7 +84,7 @@ class Actor:
 
     def log(self, word: str) -> None:
         """Tell of something."""
-        tell(self.folder, os.getpid(), word)
+        tell(self.folder, self.pid, word)
 
     def on_term(self, play: Play) -> None:
         """Do something else than end when asked to end."""
@@ -142,8 +143,8 @@ class Actor:
 
         The memory is in use while any process has the handle.
         """
-        pid = os.getpid() if listed is None else listed
-        path = self.driver.folder / f"held-{os.getpid()}-{time.monotonic_ns()}"
+        pid = self.pid if listed is None else listed
+        path = self.driver.folder / f"held-{pid}-{time.monotonic_ns()}"
         handle = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
         fcntl.flock(handle, fcntl.LOCK_EX)
         rows = "".join(f"{gpu} hold {pid} {kind} {used} {path}\n" for gpu in gpus)

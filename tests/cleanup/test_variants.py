@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import os
 import signal
 import time
@@ -546,8 +547,6 @@ def test_a_family_of_two_users(stage: Stage) -> None:
 @in_a_room
 def test_a_ptraced_holder_is_killed_by_consent(stage: Stage) -> None:
     """A debugger holds it: SIGTERM does nothing to it, SIGKILL does."""
-    import ctypes
-
     scene = Scene(stage)
     holder = scene.holder(0)
 
@@ -586,3 +585,107 @@ def test_a_stopped_shell_job_with_children(stage: Stage) -> None:
     done = scene.clean("--grace", "10s")
     assert (done.code, done.gpu_outcomes) == (0, ["CLEANED", "CLEANED"]), done.text
     assert all("TERM" in scene.of(pid) and "exit -15" in scene.of(pid) for pid in pids)
+
+
+PLACES = (
+    *("gnome-terminal-server", "konsole", "kitty", "alacritty", "xterm", "terminator"),
+    *("mosh-server", "tmate", "ttyd", "nvim", "emacs", "gdb", "pycharm", "bwrap"),
+    *("apptainer/starter", "lxc-start", "gitlab-runner", "Runner.Worker", "sge_shepherd"),
+)
+"""In which people work, or from which work is started for them: all of it would end with them."""
+
+
+@in_a_room
+def test_what_work_was_started_from_stays(stage: Stage) -> None:
+    scene = Scene(stage)
+    job = titled("python", "train.py")
+    java = ("java", "-Xmx2g", "-Didea.paths.selector=PyCharm", "com.intellij.idea.Main")
+    places = [scene.actor(above(f"/usr/bin/{name}", below=job), group=True) for name in PLACES]
+    places.append(scene.actor(above(*java, below=job), group=True))
+    done = scene.clean()
+    assert (done.code, done.gpu_outcomes) == (0, ["CLEANED", "CLEANED"]), done.text
+    assert done.fates == dict.fromkeys(scene.pids("below"), "ended")
+    assert scene.lives(*places)
+
+
+@in_a_room
+def test_the_first_process_of_a_container_below(stage: Stage) -> None:
+    """Pid 1 in its own pid namespace: SIGTERM is lost on it, and its family ends with it."""
+    scene = Scene(stage)
+
+    def inner(actor: Actor) -> None:
+        actor.title("python", "serve.py")
+        actor.hold(0)
+        actor.rest()
+
+    def first(actor: Actor) -> None:
+        actor.title("python", "entry.py")
+        actor.fork(inner, "inner")
+        actor.rest()
+
+    def outer(actor: Actor) -> None:
+        actor.title("containerd-shim")
+        assert ctypes.CDLL(None).unshare(0x20000000) == 0
+        actor.fork(first, "first")
+        actor.up()
+        actor.wait()
+        actor.rest()
+
+    shim = scene.actor(outer, session=True)
+    done = scene.clean("--grace", "500ms")
+    assert (done.code, done.gpu_outcomes) == (0, ["CLEANED", "CLEANED"]), done.text
+    first_pid = scene.pid("first")
+    assert scene.died(first_pid)
+    assert is_running(shim)
+
+
+@in_a_room
+def test_desktop_programs_that_also_compute(stage: Stage) -> None:
+    """A browser of the desktop's session is no job, whatever else it does; a terminal's job is."""
+    scene = Scene(stage)
+    inside = "/user.slice/user-1000.slice/user@1000.service/app.slice"
+    browser = scene.cgroup(f"{inside}/app-gnome-firefox-4711.scope")
+    terminal = scene.cgroup(f"{inside}/app-org.gnome.Terminal.slice/vte-spawn-1.scope")
+
+    def draws(group: Path, name: str) -> Play:
+        def play(actor: Actor) -> None:
+            enter(group)
+            actor.title(name)
+            actor.hold(0, kind="CG")
+            actor.rest()
+
+        return play
+
+    firefox = scene.actor(draws(browser, "firefox"), session=True)
+    job = scene.actor(draws(terminal, "isaac-sim"), session=True)
+    try:
+        done = scene.clean()
+        assert (done.code, done.gpu_outcomes) == (1, ["PROTECTED", "CLEANED"]), done.text
+        assert done.fates == {job: "ended"}
+        assert scene.lives(firefox)
+    finally:
+        scene.close()
+
+
+@in_a_room
+def test_a_utilisation_that_hangs_at_100_is_no_memory(stage: Stage) -> None:
+    scene = Scene(stage)
+    stage.write(stage.driver.with_gpu(0, util=100))
+    done = scene.clean()
+    assert (done.code, done.gpu_outcomes) == (0, ["CLEANED", "CLEANED"]), done.text
+
+
+@in_a_room
+def test_listed_with_no_memory_at_all(stage: Stage) -> None:
+    """A rank is listed on GPUs where it holds 0 bytes: those are no part of its shares."""
+    scene = Scene(stage)
+
+    def play(actor: Actor) -> None:
+        actor.hold(0)
+        actor.hold(1, used=0)
+        actor.rest()
+
+    holder = scene.actor(play, group=True)
+    done = scene.clean("--gpu", "0")
+    assert (done.code, done.gpu_outcomes) == (0, ["CLEANED"]), done.text
+    assert [share["index"] for share in done.planned[holder]["gpus"]] == [0]
