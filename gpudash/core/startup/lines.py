@@ -218,7 +218,7 @@ def _is_secondary(run: Run) -> bool:
 
 def _survived(run: Run, record: Record) -> None:
     """A rank that goes on has survived its exceptions."""
-    if any(hit.is_exception and hit.rank == record.rank for hit in run.hits):
+    if run.hits and any(hit.is_exception and hit.rank == record.rank for hit in run.hits):
         run.hits = [h for h in run.hits if not (h.is_exception and h.rank == record.rank)]
         run.is_doubted = True
 

@@ -14,6 +14,7 @@ from gpudash.core.startup.reading import KEPT_HITS, Frame, Hit, Record, Run, Tra
 
 KEPT_FRAMES = 40
 _NEAR_LINES = 3
+_SHOWN_CHARS = 400
 _KEPT_TEXT = 8192
 """A list of supported architectures takes 4 KB."""
 
@@ -215,7 +216,7 @@ def _made(run: Run, record: Record, kind: str, tier: int, groups: dict[str, str]
         bar=bar,
         doing=progress.detail if progress is not None else "",
         now_s=run.clock.now_s,
-        context=(*run.recent[-3:], record.text[:MATCHED_CHARS]),
+        context=(*run.recent[-3:], record.text[:_SHOWN_CHARS]),
         is_after_ready=run.ready_line is not None,
     )
 
