@@ -28,7 +28,13 @@ WITHOUT_END = frozenset(
     }
 )
 """Neither READY nor failed by the log alone."""
-WITHOUT_ANCHOR = frozenset({"vllm wrong argument", "a script that ends with a traceback"})
+WITHOUT_ANCHOR = frozenset(
+    {
+        "vllm wrong argument",
+        "sglang and a path that is not there",
+        "a script that ends with a traceback",
+    }
+)
 """No line of them says that a run begins."""
 
 
