@@ -228,7 +228,11 @@ def _passed(run: Run, name: str, state: Progress) -> None:
     if state.elapsed_s is None or now_s is None:
         return
     key = (name, state.desc, state.total)
-    zero_s = run.bar_zeros.setdefault(key, now_s - state.elapsed_s)
+    zero_s, last_s = run.bar_zeros.get(key, (now_s - state.elapsed_s, 0.0))
+    if state.elapsed_s < last_s:
+        # The same bar again, from its beginning.
+        zero_s = now_s - state.elapsed_s
+    run.bar_zeros[key] = (zero_s, state.elapsed_s)
     run.clock = run.clock.reached(zero_s + state.elapsed_s)
 
 

@@ -101,7 +101,10 @@ class Run:
     kept_by_first_rank: set[str] = field(default_factory=set)
     arguments: dict[str, str] = field(default_factory=dict)
     sequence: tuple[str, ...] = ()
-    bar_zeros: dict[tuple[str, str, float | None], float] = field(default_factory=dict)
+    bar_zeros: dict[tuple[str, str, float | None], tuple[float, float]] = field(
+        default_factory=dict
+    )
+    """When each bar began by the log's time, and how long it had run when it was last seen."""
     line_rank: str = ""
     last_rank: str = ""
     before: Moment = _NOWHERE

@@ -26,6 +26,7 @@ _EXCEPTION = re.compile(
     r"(?:: (?P<msg>.*))?$|(?P<bare>Exception)(?:: (?P<said>.*))?$"
 )
 _SHARD_RANK = re.compile(r" ?rank=(\d+)$")
+_WARNINGS = frozenset({"WARNING", "WARN", "W"})
 _KILLED = frozenset({"-9", "137", "9"})
 _BUS_ERROR = frozenset({"-7", "135", "7"})
 _DIGITS = tuple("0123456789")
@@ -169,11 +170,20 @@ def _hit(run: Run, record: Record, pattern: FailurePattern) -> Hit | None:
     known = run.traceback
     return replace(
         hit,
-        is_weak=pattern.is_weak or (known is not None and known.is_weak),
+        is_weak=pattern.is_weak
+        or (known is not None and known.is_weak)
+        or _is_warning(record, kind),
         is_terminal=_is_terminal(pattern, tier, groups),
         is_exception=False,
         frames=known.frames if known is not None else (),
     )
+
+
+def _is_warning(record: Record, kind: str) -> bool:
+    """Return whether the writer calls it a warning; torch does so with a port that is taken."""
+    if kind == "port_in_use":
+        return False
+    return record.level in _WARNINGS or "Warning: " in record.text[:MATCHED_CHARS]
 
 
 def _is_terminal(pattern: FailurePattern, tier: int, groups: dict[str, str]) -> bool:

@@ -22,6 +22,7 @@ ALL = [*NAMES, *LOGS]
 WITHOUT_END = frozenset(
     {
         "sglang_0.5.9_multinode_node1",
+        "vllm warns of memory and goes on",
         "a script that was stopped",
         "a script that just ends",
         "a script that says nothing and is killed",
