@@ -141,6 +141,8 @@ def _apply(
     record: Record,
     effects: list[StartupEffect],
 ) -> None:
+    if not record.rank and "rank" in match.re.groupindex and match["rank"]:
+        record = record._replace(rank=match["rank"])
     is_draft = run.is_open("load_draft")
     began: str | None = None
     match marker.kind:
