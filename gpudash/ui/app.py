@@ -13,9 +13,11 @@ from textual.binding import Binding, BindingType
 from textual.driver import Driver
 from textual.screen import Screen
 
+from gpudash.core.baselines import NO_BASELINES, Baselines
 from gpudash.services.clock import Clock
 from gpudash.services.door import Door
 from gpudash.services.monitor import FleetMonitor
+from gpudash.services.recorder import Recorder
 from gpudash.ui.actions import action_of
 from gpudash.ui.leaving import LastResort, heed_signals
 from gpudash.ui.paint.ansi import Depth
@@ -62,6 +64,8 @@ class GpudashApp(App[None]):
         door: Door | None = None,
         driver_class: type[Driver] | None = None,
         last_resort: LastResort | None = None,
+        baselines: Baselines = NO_BASELINES,
+        recorder: Recorder | None = None,
     ) -> None:
         """`themes`: the first is shown. `demo` makes the fleet that the first screen opens."""
         # Rows come in the colours that the terminal has: no filter needs to look at them again.
@@ -69,6 +73,8 @@ class GpudashApp(App[None]):
         self._monitor = monitor
         self._clock = clock
         self._scene = scene
+        self._baselines = baselines
+        self._recorder = recorder
         self._proof = self._proving(monitor)
         self._themes = tuple(themes)
         self._make_demo = demo
@@ -118,6 +124,8 @@ class GpudashApp(App[None]):
             self._waiting.cancel()
         await self._proof.close()
         await self._monitor.stop()
+        if self._recorder is not None:
+            await self._recorder.close()
 
     def on_resize(self, _event: events.Resize) -> None:
         """Divide the screen anew; the first size comes before there is a screen."""
@@ -203,7 +211,7 @@ class GpudashApp(App[None]):
             self.run_worker(self._watch(before), exclusive=True)
 
     def _proving(self, monitor: FleetMonitor) -> ScreenProof:
-        return ScreenProof(monitor, self._clock, self.bell)
+        return ScreenProof(monitor, self._clock, self.bell, self._baselines, self._recorder)
 
     def action_verify(self) -> None:
         """Prove what is marked, or everything, from now on; the marks end with it."""

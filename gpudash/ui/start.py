@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import logging
 import os
 import sys
 from collections.abc import Callable
@@ -20,6 +21,8 @@ if TYPE_CHECKING:
     from gpudash.services.monitor import FleetMonitor
     from gpudash.ui.app import GpudashApp
     from gpudash.ui.paint.view import Density
+
+log = logging.getLogger(__name__)
 
 _SYSTEMS = {
     Depth.TRUE: "truecolor",
@@ -92,23 +95,29 @@ def _app(
     # Exported by a shell or a readline above us, they would freeze the size: the terminal knows.
     for name in ("COLUMNS", "LINES"):
         os.environ.pop(name, None)
+    from gpudash.config.baselines import load_baselines
     from gpudash.services.clock import SystemClock
+    from gpudash.services.recorder import Recorder
     from gpudash.ui.app import GpudashApp
+    from gpudash.ui.paint.tally import Ledger
     from gpudash.ui.scene import Scene
 
     clock = SystemClock()
+    baselines = load_baselines()
     others, _ = load_all()
     themes = [looks.theme, *(one for name, one in others.items() if name != looks.theme.name)]
     app = GpudashApp(
         monitor,
         clock,
-        Scene(clock, glyphs=looks.glyphs, density=looks.density),
+        Scene(clock, glyphs=looks.glyphs, density=looks.density, ledger=Ledger(baselines)),
         themes,
         depth=looks.depth,
         demo=demo,
         door=door,
         driver_class=_driver(screen),
         last_resort=screen.last_resort,
+        baselines=baselines,
+        recorder=Recorder(tell=log.warning),
     )
     # Modules stay for good: a full collection that walks over them costs a tenth of the CPU time.
     gc.freeze()
