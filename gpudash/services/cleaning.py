@@ -25,10 +25,10 @@ from gpudash.core.cleanup.state import State, begin
 from gpudash.core.cleanup.timing import Times, after_report, after_sample
 from gpudash.core.errors import UsageError
 from gpudash.core.events import Event, Sample
-from gpudash.core.model import GpuState, Host, Link, Problem
+from gpudash.core.model import Host, Link, Problem
 from gpudash.core.record import Line
 from gpudash.services.courier import Courier
-from gpudash.services.ground import Ground, Wish, is_unsure, plan_now, readable
+from gpudash.services.ground import Ground, Wish, is_unsure, plan_now, readable, used_in_scope
 from gpudash.services.pickup import Pickup
 from gpudash.services.remains import Remains
 from gpudash.sources.base import SourceError
@@ -94,16 +94,21 @@ class Cleaning:
         """Return the host as it is now."""
         return self._ground.monitor.fleet.host(self.name)
 
-    def confirm(self, given: Given, digest: str) -> None:
-        """Agree to the plan of this digest."""
+    def confirm(self, given: Given) -> None:
+        """Agree to the plan that is shown."""
+        if self.state.plan is None:
+            return
+        digest = self.state.plan.digest
         now = self._ground.clock.now()
         self.times = replace(self.times, confirmed_s=now)
         self.feed(ev.Confirmed(given=given, at_s=now, host_s=self._host_now(), digest=digest))
 
     def stop(self) -> None:
         """Go no further: end what has not begun, ask what runs to begin no further step."""
-        ends_order = self.state.phase in (*ORDERED, Phase.DRAINING)
-        self.offer(ev.Aborted() if ends_order else ev.Cancelled())
+        if self.state.phase in (*ORDERED, Phase.DRAINING):
+            self.offer(ev.Aborted())
+        elif self.state.phase is not Phase.RESCANNING:
+            self.offer(ev.Cancelled())
 
     def give_up(self) -> None:
         """Wait no longer for what can be waited for no longer."""
@@ -146,7 +151,7 @@ class Cleaning:
             return
         if isinstance(event, Sample) and after.host_monotonic_s is not None:
             now = self._ground.clock.now()
-            used = self._used(after)
+            used = used_in_scope(after, self.state.plan)
             if self.state.is_sent:
                 self.times = after_sample(self.times, used, now)
             self.offer(ev.Sampled(used=used, at_s=now, host_s=after.host_monotonic_s))
@@ -157,16 +162,6 @@ class Cleaning:
             # Nothing was begun there: whoever can't be reached now is not waited for.
             self._fail(after.problem)
         self._ground.changed(self.name)
-
-    def _used(self, host: Host) -> tuple[tuple[str, int | None], ...]:
-        scope = {key for key, _ in self.state.plan.scope} if self.state.plan else None
-        return tuple(
-            (gpu.info.key, gpu.reading.used_bytes if gpu.reading else None)
-            if gpu.state is GpuState.READ
-            else (gpu.info.key, None)
-            for gpu in host.gpus
-            if scope is None or gpu.info.key in scope
-        )
 
     def _hear_report(self, report: Report | None) -> None:
         if report is None:

@@ -131,6 +131,10 @@ class Scene:
     def is_alive(self, pid: int) -> bool:
         return is_running(pid)
 
+    def probes_of(self, pid: int) -> list[int]:
+        """Return the probes that a gpudash started."""
+        return children_of(pid)
+
     def hands_of(self, pid: int) -> list[int]:
         """Return the hands that a gpudash started: children without the driver's library."""
         maps = {child: Path(f"/proc/{child}/maps").read_text() for child in children_of(pid)}

@@ -55,6 +55,7 @@ def parse(words: list[str]) -> argparse.Namespace:
         scope=parse_scope(",".join(plan.gpu)) if plan.gpu else None,
         request=Request(
             rules=config.protect,
+            baselines=plan.baselines,
             allowed=frozenset(plan.allow_protected),
             grace_s=None if plan.grace is None else parse_duration(plan.grace, flag="--grace"),
         ),

@@ -12,6 +12,7 @@ from gpudash.core.cleanup.familyresults import FamilyResult
 from gpudash.core.cleanup.leavings import leavings_document, leavings_words
 from gpudash.core.cleanup.lines import ending_row
 from gpudash.core.cleanup.outcomes import Outcome
+from gpudash.core.cleanup.phases import Phase
 from gpudash.core.cleanup.progress import Target
 from gpudash.core.cleanup.results import HostResult, ending_words
 from gpudash.core.cleanup.state import State
@@ -188,3 +189,18 @@ def progress_words(host: str, state: State) -> str:
     if used and state.is_sent:
         said.append(f"{format_memory(sum(used))} left")
     return f"{host}: {', '.join(said)}"
+
+
+def phase_words(host: str, state: State, hold: tuple[float, str] | None) -> str:
+    """Return what begins now, as a line of narration; empty where nothing worth it does."""
+    count = plural(len(state.targets), "process", "processes")
+    match state.phase:
+        case Phase.TERMINATING:
+            return f"{host}: {count} asked to end"
+        case Phase.KILLING:
+            left = sum(not target.is_over for target in state.targets)
+            return f"{host}: forcing {plural(left, 'process', 'processes')}" if left else ""
+        case Phase.HOLDING if hold is not None:
+            return f"{host}: zero, holding for {format_duration(hold[0], tenths=True)}: {hold[1]}"
+        case _:
+            return ""

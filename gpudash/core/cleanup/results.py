@@ -144,7 +144,9 @@ def _code(
     if bad:
         words = "; ".join(ending_words(ending) for ending in _first_of_each(bad))
         return exit_code_of(endings), words, ""
-    return ExitCode.OK, f"{plural(len(endings), 'GPU')} at 0 MiB", ""
+    idle = [ending for ending in endings if ending.reason]
+    at = "at 0 MiB or at their accepted baseline" if idle else "at 0 MiB"
+    return ExitCode.OK, f"{plural(len(endings), 'GPU')} {at}", ""
 
 
 def _first_of_each(endings: list[Ending]) -> list[Ending]:
