@@ -188,7 +188,7 @@ def everybody() -> dict[str, Any]:
     try:
         found = cleaned("--hold", "10s")
         told, _, _ = output(
-            *COMMAND, "explain", found["document"]["run"] if found["document"] else ""
+            *COMMAND, "explain", found["document"]["record"] if found["document"] else ""
         )
         return {
             **found,
