@@ -16,6 +16,7 @@ from gpudash.core.events import (
     Fault,
     Garbled,
     Hello,
+    LeavingsTold,
     LinkConnecting,
     LinkDown,
     LinkMeasured,
@@ -106,7 +107,7 @@ def step(host: Host, event: Event, at_s: float) -> Host:
             return _faulted(host, event, at_s)
         case Garbled():
             return _garbled(host, event, at_s)
-        case Bye() | OrderTold():
+        case Bye() | OrderTold() | LeavingsTold():
             return host
         case LinkConnecting():
             return _linked(host, Link.CONNECTING, at_s)

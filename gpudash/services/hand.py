@@ -11,7 +11,7 @@ import logging
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
-from gpudash.core.events import Ack, Event, OrderTold, Scanned
+from gpudash.core.events import Ack, Event, LeavingsTold, OrderTold, Scanned
 from gpudash.core.model import Problem
 from gpudash.services.attempts import bug_problem
 from gpudash.sources.base import HostSource, SourceError, Stream
@@ -35,8 +35,14 @@ class _Waiter:
 class Hand:
     """The hand of one host."""
 
-    def __init__(self, source: HostSource, hear: Callable[[Heard], None]) -> None:
-        """Start nothing yet; `hear` gets every answer, whoever asked."""
+    def __init__(
+        self,
+        source: HostSource,
+        hear: Callable[[Heard], None],
+        ended: Callable[[], None] = lambda: None,
+    ) -> None:
+        """Start nothing yet; `hear` gets every answer, `ended` is told of each end."""
+        self._ended = ended
         self._source = source
         self._hear = hear
         self._stream: Stream | None = None
@@ -111,10 +117,16 @@ class Hand:
             self._stream = None
             self._outbox = []
             self._fail(why)
+            self._ended()
             if stream is not None:
                 await stream.close()
 
     def _take(self, event: Event) -> None:
+        if isinstance(event, LeavingsTold):
+            waiting = self._waiters.get(event.leavings.id)
+            if waiting is not None:
+                waiting.events.append(event)
+            return
         if not isinstance(event, Ack | Scanned | OrderTold):
             return
         self._hear(event)

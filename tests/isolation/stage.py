@@ -62,6 +62,8 @@ class Stage:
     def __init__(self, folder: Path, gpus: int = 2) -> None:
         self.folder = folder
         self.driver = FakeDriver.h200(gpus, folder / "driver").write()
+        self.variables: dict[str, str] = {}
+        """Of every gpudash that is started here."""
         self._stack = ExitStack()
 
     def __enter__(self) -> Stage:
@@ -81,6 +83,17 @@ class Stage:
         settings: dict[str, Any] = {"devices": standins, **options}
         return self._stack.enter_context(Holder(self.driver, gpus, **settings))
 
+    def start(self, argv: list[str], **options: Any) -> tuple[int, str]:
+        """Start a program that ends with its input; return its pid and its first line."""
+        process = subprocess.Popen(
+            argv, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=self.driver.env(), **options
+        )
+        self._stack.callback(_end, process)
+        assert process.stdout is not None
+        line = process.stdout.readline().decode()
+        assert line, f"{argv} did not start"
+        return process.pid, line
+
     def write(self, driver: FakeDriver) -> None:
         """Let the driver say something else from now on."""
         self.driver = driver.write()
@@ -97,6 +110,13 @@ class Stage:
         assert mount, "mount is needed"
         subprocess.run([mount, "-t", "proc", "-o", options, "proc", "/proc"], check=True)
 
+    def mount_shm(self) -> Path:
+        """Give the room a /dev/shm of its own, and return it."""
+        mount = shutil.which("mount")
+        assert mount, "mount is needed"
+        subprocess.run([mount, "-t", "tmpfs", "none", "/dev/shm"], check=True)
+        return Path("/dev/shm")
+
     def check(
         self, *words: str, uid: int | None = None, device_map: str | None = DEVICE_MAP
     ) -> Checked:
@@ -110,12 +130,7 @@ class Stage:
         self, *words: str, uid: int | None = None, device_map: str | None = DEVICE_MAP
     ) -> subprocess.CompletedProcess[bytes]:
         """Run gpudash to its end."""
-        home = self.folder / f"home-{uid or 0}"
-        home.mkdir(exist_ok=True)
-        changes = {} if device_map is None else {"GPUDASH_DEVICE_MAP": device_map}
-        env = environment(self.driver, home, **changes)
-        if uid is not None:
-            os.chown(home, uid, uid)
+        home, env = self.surroundings(uid, device_map)
         done = subprocess.run(
             [*as_user(uid), *command(*words)],
             env=env,
@@ -126,6 +141,39 @@ class Stage:
         )
         assert b"Traceback" not in done.stderr, done.stderr.decode()
         return done
+
+    def begin_gpudash(self, *words: str) -> subprocess.Popen[bytes]:
+        """Start gpudash and go on while it runs."""
+        home, env = self.surroundings()
+        process = subprocess.Popen(
+            command(*words),
+            env=env,
+            cwd=home,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+        )
+        self._stack.callback(_end, process)
+        return process
+
+    def surroundings(
+        self, uid: int | None = None, device_map: str | None = DEVICE_MAP
+    ) -> tuple[Path, dict[str, str]]:
+        """Return home and environment of a gpudash that is started here."""
+        home = self.folder / f"home-{uid or 0}"
+        home.mkdir(exist_ok=True)
+        if uid is not None:
+            os.chown(home, uid, uid)
+        changes = {} if device_map is None else {"GPUDASH_DEVICE_MAP": device_map}
+        return home, environment(self.driver, home, **{**changes, **self.variables})
+
+
+def _end(process: subprocess.Popen[bytes]) -> None:
+    process.kill()
+    process.wait()
+    for pipe in (process.stdin, process.stdout, process.stderr):
+        if pipe is not None:
+            pipe.close()
 
 
 def as_user(uid: int | None) -> list[str]:

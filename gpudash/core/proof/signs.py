@@ -17,6 +17,7 @@ from gpudash.core.events import (
     Fault,
     Garbled,
     Hello,
+    LeavingsTold,
     LinkConnecting,
     LinkDown,
     LinkMeasured,
@@ -90,7 +91,7 @@ def sign_of(proof: HostProof, policy: Policy, observed: Observed, at_s: float) -
             return _lost(BreakKind.LINK, event.problem.sentence, host, policy)
         case LinkPaused():
             return _lost(BreakKind.LINK, "paused", host, policy)
-        case Ack() | Bye() | LinkUp() | LinkMeasured() | Scanned() | OrderTold():
+        case Ack() | Bye() | LinkUp() | LinkMeasured() | Scanned() | OrderTold() | LeavingsTold():
             return None
         case _:
             from typing import assert_never
