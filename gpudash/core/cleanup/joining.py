@@ -58,10 +58,10 @@ def is_orphan(root: Process, table: Table) -> bool:
 
     This alone says nothing of whether it is wanted. A parent that can't be seen (hidepid, outside
     of this container) is a living one; so is a container's pid 1 that is no init: it may well be
-    the server whose workers these are.
+    the server whose workers these are. A host's pid 1 is its init, whatever its name.
     """
-    if root.parent == 1 and table.by_pid.get(1) is None:
-        return table.scan.is_initial_namespace
+    if root.parent == 1 and table.scan.is_initial_namespace:
+        return True
     parent = table.parent(root)
     return parent is not None and (is_reaper(parent) or table.is_adopted(root, parent))
 

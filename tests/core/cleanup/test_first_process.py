@@ -16,6 +16,7 @@ def worker_below(name: str, *argv: str) -> Life:
     box = Box()
     first = box.processes[1]
     box.processes[1] = replace(first, comm=name[:15], argv=argv or (name,))
+    box.scan_changes["is_initial_namespace"] = False
     box.add(400, "sglang::scheduler_TP0", parent=1, memory={0: GIB})
     return box.plan().families[0].life
 
