@@ -13,6 +13,7 @@ from tests.cli.running import children_of, is_running, wait_for
 from tests.fake_driver.holding import SCRIPT, holder_options
 from tests.isolation.stage import FULL, GIB, ZERO, Stage, as_user
 
+_SERVER = Path(__file__).with_name("server.py")
 _STARTER = Path(__file__).with_name("starter.py")
 
 
@@ -99,6 +100,15 @@ class Scene:
         """Start a shell that starts a holder; return the pids of both."""
         pid, line = self.stage.start(["/bin/sh", "-c", script])
         return pid, int(line.split()[1])
+
+    def server(self, *workers: tuple[int, str], ignore_term: bool = False) -> list[int]:
+        """Start a root without a GPU and its workers, each on a GPU under a title; their pids."""
+        words: list[str] = []
+        for gpu, title in workers:
+            words += ["--"] if words else []
+            words += self.holder_argv(gpu, retitle=title, ignore_term=ignore_term)
+        _, line = self.stage.start([sys.executable, "-ISB", str(_SERVER), *words])
+        return [int(word) for word in line.split()[1:]]
 
     def begin(self, *words: str) -> subprocess.Popen[bytes]:
         """Start `gpudash clean` and go on while it runs."""
