@@ -137,6 +137,8 @@ class Owner(Enum):
     """Whose a holder is; colour on screen says this."""
 
     MINE = "mine"
+    LEFTOVER = "leftover"
+    """The user's own, with evidence that its purpose is gone (see core.cleanup.leftovers)."""
     FOREIGN = "foreign"
     UNKNOWN = "unknown"
 
