@@ -94,7 +94,7 @@ def overflow(view: PlanView, width: int, height: int, screen_height: int) -> int
 
 def _title(view: PlanView, width: int, *, above: int, below: int) -> Row:
     is_simulated = any(plan.is_simulated for plan in view.plans)
-    start = (Piece(((outside(view.title, 60), "text-strong b"),)),)
+    start: tuple[Piece, ...] = (Piece(((outside(view.title, 60), "text-strong b"),)),)
     if is_simulated:
         start = (*start, Piece((("SIMULATED", "on-badge-loud b on badge-unknown"),)))
     if above or below:

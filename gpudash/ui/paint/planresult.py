@@ -47,7 +47,7 @@ def result_rows(
 
 
 def _gap(cells: int, width: int) -> int:
-    return 2 if width >= 98 and cells <= 8 else 1 if cells <= 8 else 0
+    return 2 if width >= 98 and cells <= 8 else 0
 
 
 def _drawn(cells: list[Forecast], *, is_after: bool, gap: int, glyphs: Glyphs) -> Row:

@@ -45,7 +45,7 @@ class PlanColumns(NamedTuple):
 def columns_of(width: int, glyphs: Glyphs) -> PlanColumns:
     """Return the columns of a dialog of this width."""
     inner = width - 2
-    verb = 16 if width >= 100 else 11 if width >= 60 else 9
+    verb = 16 if width >= 100 else 12
     return PlanColumns(inner, verb, width >= 72, glyphs.is_ascii)
 
 
@@ -165,14 +165,14 @@ def _reasons(
     if will_stop or is_left:
         return [(indent, (line, style)) for line in wrapped(" ".join(sentences), room, 4)]
     offer = "Left running unless you press" if family.action is Action.ASK else "Left. To stop it:"
-    lines = wrapped(f"{' '.join(_facts(family, sentences))} {offer}", room - 4, 4)
+    lines = wrapped(f"{' '.join(_facts(sentences))} {offer}", room - 4, 4)
     rows: list[Row] = [(indent, (line, style)) for line in lines]
     if key:
         rows[-1] = (*rows[-1], (" ", "text"), *key_caps(((key, ""),), glyphs)[:1])
     return rows
 
 
-def _facts(family: FamilyPlan, sentences: list[str]) -> list[str]:
+def _facts(sentences: list[str]) -> list[str]:
     """Leave out how it would be ended, while it is left."""
     return [one for one in sentences if not one.startswith(("Ask to end", "Force at once"))]
 
