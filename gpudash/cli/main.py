@@ -12,6 +12,7 @@ import sys
 COMMANDS = (
     "baseline",
     "check",
+    "clean",
     "config",
     "demo",
     "doctor",
@@ -27,8 +28,10 @@ usage: gpudash [HOST …]                 dashboard; no HOST = this machine
        gpudash check [HOST …] [--gpu I,…] [--expect zero|healthy|free:N] [--hold 10s] [--strict]
        gpudash wait [HOST …] (--zero | --gpus N [--free SIZE]) [--hold 10s] [--timeout 5m]
                     [-- CMD …]          until that is proven; then run CMD
+       gpudash clean [HOST …] [--dry-run] [--yes] [--gpu I,…] [--leftovers] [--pid N]
+                    end who holds GPUs, by a plan, and prove that they are free
        gpudash baseline accept|list|forget [HOST …]   idle readings above zero that pass
-       gpudash explain [RUN]            what a proof did, from its record
+       gpudash explain [RUN]            what a cleanup or a proof did, from its record
        gpudash stream [HOST …] [--interval 1s]    samples as JSON lines
        gpudash doctor [HOST …]          what works here or there, and what to do where not
        gpudash hosts [HOST …]           what names and groups expand to
@@ -68,6 +71,10 @@ def _dispatch(words: list[str]) -> int:
             from gpudash.cli.commands import check
 
             return check.run(words[1:])
+        case "clean":
+            from gpudash.cli.commands import clean
+
+            return clean.run(words[1:])
         case "stream":
             from gpudash.cli.commands import stream
 

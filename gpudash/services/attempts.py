@@ -4,11 +4,18 @@ from __future__ import annotations
 
 import asyncio
 
-from gpudash.core.model import Problem
+from gpudash.core.model import Host, Problem
 from gpudash.sources.base import HostSource, Stream
 
 RETRY_S = (1.0, 2.0, 5.0, 10.0, 20.0, 30.0, 60.0)
 """Rests after the first failure, the second … the last one holds for all that follow."""
+
+GOOD_STREAM_S = 30.0
+
+
+def was_good(host: Host, began_s: float) -> bool:
+    """Tell whether an attempt gave readings for some time; hanging on for long is none."""
+    return host.received_s is not None and host.received_s - began_s > GOOD_STREAM_S
 
 
 async def open_unless_woken(

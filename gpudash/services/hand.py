@@ -35,8 +35,14 @@ class _Waiter:
 class Hand:
     """The hand of one host."""
 
-    def __init__(self, source: HostSource, hear: Callable[[Heard], None]) -> None:
-        """Start nothing yet; `hear` gets every answer, whoever asked."""
+    def __init__(
+        self,
+        source: HostSource,
+        hear: Callable[[Heard], None],
+        ended: Callable[[], None] = lambda: None,
+    ) -> None:
+        """Start nothing yet; `hear` gets every answer, `ended` is told of each end."""
+        self._ended = ended
         self._source = source
         self._hear = hear
         self._stream: Stream | None = None
@@ -111,6 +117,7 @@ class Hand:
             self._stream = None
             self._outbox = []
             self._fail(why)
+            self._ended()
             if stream is not None:
                 await stream.close()
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING
 
-from gpudash.core.events import Ack, Event, Scanned
+from gpudash.core.events import Ack, Event, OrderTold, Scanned
 from gpudash.core.holding import Scan
 from gpudash.core.model import Host, Problem
 from gpudash.services.clock import Clock
@@ -12,6 +13,9 @@ from gpudash.services.hand import Hand, Heard
 from gpudash.services.inquiry import Inquiry
 from gpudash.services.lookout import Lookout, scan_arguments
 from gpudash.sources.base import HostSource, SourceError
+
+if TYPE_CHECKING:
+    from gpudash.core.cleanup.reports import Report
 
 SCAN_PATIENCE_S = 10.0
 """A scan takes a tenth of a second; a hand that starts over a slow link takes longer."""
@@ -23,15 +27,23 @@ class Looking:
     def __init__(self, source: HostSource, clock: Clock, tell: Callable[[Event], None]) -> None:
         """Ask nothing yet; `tell` gets each answer."""
         self._tell = tell
-        self._hand = Hand(source, self._hear)
+        self.report_listeners: list[Callable[[Report | None], None]] = []
+        """Hear what orders on the host tell, as it comes; None when the hand ended."""
+        self._hand = Hand(source, self._hear, lambda: self._report(None))
         self._inquiry = Inquiry(self._hand, clock, tell)
         self._lookout = Lookout(self._hand, clock)
 
     def _hear(self, answer: Heard) -> None:
-        if isinstance(answer, Ack):
+        if isinstance(answer, OrderTold):
+            self._report(answer.report)
+        elif isinstance(answer, Ack):
             self._inquiry.hear(answer)
         else:
             self._tell(answer)
+
+    def _report(self, report: Report | None) -> None:
+        for listener in tuple(self.report_listeners):
+            listener(report)
 
     def consider(self, host: Host) -> None:
         """Ask what is not known of the host's newest tick."""
@@ -58,6 +70,20 @@ class Looking:
         refusals = [event.error for event in events if isinstance(event, Ack)]
         raise SourceError(_no_scan(" ".join(refusals) or "It was not complete."))
 
+    async def order(self, do: str, arguments: Mapping[str, object], patience_s: float) -> str:
+        """Send one command about an order; return why it was refused, or an empty text.
+
+        Raises SourceError where the hand can't be had or does not answer: then nobody knows
+        whether the command arrived.
+        """
+        try:
+            events = await self._hand.ask(do, arguments, patience_s)
+        except TimeoutError as error:
+            # What is still on its way must not arrive when nobody expects it any more.
+            await self._hand.close()
+            raise SourceError(_no_answer(patience_s)) from error
+        return next((one.error for one in events if isinstance(one, Ack) and not one.is_ok), "")
+
     async def close(self) -> None:
         """End the hand; what was asked is forgotten."""
         self._inquiry.forget()
@@ -67,3 +93,9 @@ class Looking:
 
 def _no_scan(why: str) -> Problem:
     return Problem(title="no scan", sentence=f"The host's processes could not be scanned. {why}")
+
+
+def _no_answer(patience_s: float) -> Problem:
+    return Problem(
+        title="no answer", sentence=f"The hand said nothing about it within {patience_s:.0f} s."
+    )

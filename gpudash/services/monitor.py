@@ -29,9 +29,10 @@ from gpudash.core.fleet import apply, has_rebooted, new_fleet, with_happening
 from gpudash.core.history import History
 from gpudash.core.holding import Scan
 from gpudash.core.model import Fleet, Happening, Host, Link, Problem
-from gpudash.services.attempts import SILENT, bug_problem, open_unless_woken, rest
+from gpudash.services.attempts import SILENT, bug_problem, open_unless_woken, rest, was_good
 from gpudash.services.clock import Clock
 from gpudash.services.leap import Leap, keep_looking
+from gpudash.services.looking import Looking
 from gpudash.services.trace import remember
 from gpudash.services.watch import Watch, watch_of
 from gpudash.sources.base import HostSource, SourceError, Stream
@@ -43,7 +44,6 @@ STALE_INTERVALS = 3
 LEAST_STALE_S = 1.5
 HELLO_PATIENCE_S = 30.0
 HUNG_PATIENCE_S = 30.0  # a sampler whose call has not returned for so long is replaced
-GOOD_STREAM_S = 30.0
 RELEASE_S = 10.0  # of pause; an open handle blocks resets and upgrades
 
 
@@ -139,10 +139,14 @@ class FleetMonitor:
         """Return the current second on a host's grid in the history."""
         return self._watches[name].pacer.second(self._clock.now())
 
+    def looking(self, name: str) -> Looking:
+        """Return what asks one host's hand."""
+        return self._watches[name].looking
+
     async def scan(self, name: str, *, is_whole: bool = False, has_maps: bool = False) -> Scan:
         """Return a fresh scan of a host's processes. Raises SourceError."""
-        looking = self._watches[name].looking
-        return await looking.scan(self.fleet.host(name), is_whole=is_whole, has_maps=has_maps)
+        host = self.fleet.host(name)
+        return await self.looking(name).scan(host, is_whole=is_whole, has_maps=has_maps)
 
     def _apply(self, name: str, event: Event) -> None:
         now = self._clock.now()
@@ -199,7 +203,7 @@ class FleetMonitor:
                     continue
                 began_s = self._clock.now()
                 await self._attempt(name, watch)
-                if self._was_good(name, began_s):
+                if was_good(self.fleet.host(name), began_s):
                     failures = 0
                 if watch.wake.is_set() or watch.paused_s is not None:
                     failures = 0
@@ -213,11 +217,6 @@ class FleetMonitor:
                 failures += 1
         finally:
             await self._close(watch)
-
-    def _was_good(self, name: str, began_s: float) -> bool:
-        """Tell whether an attempt gave readings for some time; hanging on for long is none."""
-        received_s = self.fleet.host(name).received_s
-        return received_s is not None and received_s - began_s > GOOD_STREAM_S
 
     async def _attempt(self, name: str, watch: Watch) -> None:
         """Run one sampler until it ends, hangs for good, or the user wants otherwise."""

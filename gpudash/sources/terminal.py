@@ -1,4 +1,4 @@
-"""The terminal's echo, where there is one to switch off; elsewhere nothing happens."""
+"""The terminal's echo and what was typed ahead; where there is none, nothing happens."""
 
 from __future__ import annotations
 
@@ -36,5 +36,21 @@ def restore(modes: Modes) -> None:
 
     try:
         termios.tcsetattr(sys.stdin.fileno(), termios.TCSANOW, modes)
+    except (termios.error, OSError, ValueError):
+        return
+
+
+def forget_typed() -> None:
+    """Drop what was typed and not read yet."""
+    if sys.platform == "win32":
+        import msvcrt
+
+        while msvcrt.kbhit():
+            msvcrt.getch()
+        return
+    import termios
+
+    try:
+        termios.tcflush(sys.stdin.fileno(), termios.TCIFLUSH)
     except (termios.error, OSError, ValueError):
         return

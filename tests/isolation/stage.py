@@ -81,6 +81,16 @@ class Stage:
         settings: dict[str, Any] = {"devices": standins, **options}
         return self._stack.enter_context(Holder(self.driver, gpus, **settings))
 
+    def start(self, argv: list[str], **options: Any) -> int:
+        """Start a program that ends with its input; return its pid once it printed a line."""
+        process = subprocess.Popen(
+            argv, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=self.driver.env(), **options
+        )
+        self._stack.callback(_end, process)
+        assert process.stdout is not None
+        assert process.stdout.readline(), f"{argv} did not start"
+        return process.pid
+
     def write(self, driver: FakeDriver) -> None:
         """Let the driver say something else from now on."""
         self.driver = driver.write()
@@ -126,6 +136,14 @@ class Stage:
         )
         assert b"Traceback" not in done.stderr, done.stderr.decode()
         return done
+
+
+def _end(process: subprocess.Popen[bytes]) -> None:
+    process.kill()
+    process.wait()
+    for pipe in (process.stdin, process.stdout):
+        assert pipe is not None
+        pipe.close()
 
 
 def as_user(uid: int | None) -> list[str]:

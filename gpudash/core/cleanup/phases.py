@@ -45,7 +45,7 @@ TRANSITIONS: Legal = {
     **_STAYS,
     (P.SCANNING, ev.Planned): (P.PLANNED,),
     (P.SCANNING, ev.Cancelled): (P.DONE,),
-    (P.PLANNED, ev.Confirmed): (P.CONFIRMED, P.PLANNED, P.DONE),
+    (P.PLANNED, ev.Confirmed): (P.CONFIRMED, P.PLANNED, P.HOLDING, P.DONE),
     (P.PLANNED, ev.Cancelled): (P.DONE,),
     (P.CONFIRMED, ev.Planned): (P.CONFIRMED, P.PLANNED, P.DONE),
     (P.CONFIRMED, ev.Taken): (P.BOUND, P.CONFIRMED),

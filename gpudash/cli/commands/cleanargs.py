@@ -1,0 +1,100 @@
+"""Arguments of `clean`, and what the configuration adds to them."""
+
+from __future__ import annotations
+
+import argparse
+
+from gpudash.cli import arguments
+from gpudash.cli.commands.cleaned import FORMATS
+from gpudash.cli.settings import configured
+from gpudash.cli.ways import ways_of
+from gpudash.config.baselines import load_baselines
+from gpudash.core.cleanup.consent import Given
+from gpudash.core.cleanup.planner import Request
+from gpudash.core.errors import UsageError
+from gpudash.core.scope import parse_scope
+from gpudash.core.units import parse_duration
+from gpudash.services.ground import Wish
+
+AUTO = "auto"
+
+
+def parse(words: list[str]) -> argparse.Namespace:
+    """Parse the words. Raises UsageError."""
+    parser = _parser()
+    plan = parser.parse_words(words)
+    plan.format = arguments.choose(plan.format, FORMATS, "format")
+    _check(plan, parser)
+    plan.interval = None
+    config = configured(plan)
+    plan.ways = ways_of(plan.hosts, config)
+    if plan.format == "sh" and len(plan.ways) != 1:
+        raise UsageError("--format sh is the plan of one host", hint="Name one HOST.")
+    plan.hold_s = None if plan.hold == AUTO else arguments.hold(plan.hold)
+    plan.timeout_s = parse_duration(plan.timeout, flag="--timeout")
+    plan.baselines = load_baselines()
+    plan.given = Given(
+        is_confirmed=True,
+        covers_alive=True,
+        is_leftovers_only=plan.leftovers,
+        manages=plan.managed,
+        users=frozenset(plan.user),
+        has_all_users=plan.all_users,
+        pids=frozenset(plan.pid),
+    )
+    plan.wish = Wish(
+        scope=parse_scope(",".join(plan.gpu)) if plan.gpu else None,
+        request=Request(
+            grace_s=None if plan.grace is None else parse_duration(plan.grace, flag="--grace"),
+        ),
+        hold_s=plan.hold_s,
+        is_forced=plan.force,
+    )
+    return plan
+
+
+def _parser() -> arguments.Parser:
+    parser = arguments.Parser(
+        prog="gpudash clean",
+        usage="gpudash clean [HOST …] [--dry-run] [--yes] [--gpu 0-3|UUID|BUS-ID,…]\n"
+        "                     [--user NAME|--all-users] [--leftovers] [--pid N] [--managed]\n"
+        "                     [--sudo] [--shm] [--grace 5s] [--force] [--hold auto|10s]\n"
+        "                     [--timeout 2m] [--format F]",
+        description="End who holds GPUs, by a plan, and prove that they are free. Exit: 0 cleaned "
+        "and proven, 1 held (by others, protected, managed, started again), 2 refused or usage, "
+        "3 unreachable, 4 unknown, 5 timed out, 6 stuck or needs a reset, 130 interrupted.",
+    )
+    add = parser.add_argument
+    add("hosts", nargs="*", metavar="HOST", help=arguments.HOST_HELP)
+    add("--dry-run", action="store_true", help="print the plan; exit as if nobody was signalled")
+    add("--yes", action="store_true", help="agree to the plan; needed without a terminal")
+    add("--gpu", action="append", metavar="0-3|UUID|BUS-ID,…", help="only these")
+    add("--user", action="append", default=[], metavar="NAME", help="only this user's; repeatable")
+    add("--all-users", action="store_true", help="other users' too")
+    add("--leftovers", action="store_true", help="only what its own root left behind")
+    add("--pid", action="append", type=int, default=[], metavar="N", help="only its family")
+    add("--managed", action="store_true", help="let managers stop what they run")
+    add("--sudo", action="store_true", help="look and signal by sudo -n")
+    add("--shm", action="store_true", help="remove shared memory that nobody maps any more")
+    add("--grace", metavar="D", help="from asking to forcing, instead of each family's own")
+    add("--force", action="store_true", help="force at once, without asking first")
+    add(
+        "--hold",
+        default=AUTO,
+        metavar="D",
+        help="how long zero must hold (default auto: 2s or 10s)",
+    )
+    add("--timeout", default="2m", metavar="D", help="give up after (default 2m)")
+    add("--format", default="table", metavar="F", help=" | ".join(FORMATS))
+    return parser
+
+
+def _check(plan: argparse.Namespace, parser: arguments.Parser) -> None:
+    if plan.dry_run and plan.yes:
+        parser.error("--dry-run signals nobody: --yes has nothing to agree to")
+    if plan.user and plan.all_users:
+        parser.error("--user and --all-users exclude each other")
+    if plan.format == "sh" and not plan.dry_run:
+        raise UsageError("--format sh is for --dry-run: it is the plan to carry out by hand")
+    if any(pid < 2 for pid in plan.pid):
+        parser.error("--pid: pid 1 and below are nobody's")

@@ -1,0 +1,154 @@
+"""A cleanup in its record: the plan, each order before it leaves, and all that the hand reported.
+
+Names of processes come from outside and are cleaned; command lines and environments are not in it.
+"""
+
+from __future__ import annotations
+
+from gpudash.core.cleanup.documents import plan_document
+from gpudash.core.cleanup.orderrows import order_row
+from gpudash.core.cleanup.orders import Order
+from gpudash.core.cleanup.outcomes import Ending
+from gpudash.core.cleanup.plan import Plan
+from gpudash.core.cleanup.reports import (
+    Began,
+    Done,
+    Exited,
+    Joined,
+    Ran,
+    Refused,
+    Report,
+    Sent,
+    StepEnded,
+    Told,
+    Waiting,
+)
+from gpudash.core.cleanup.state import State
+from gpudash.core.names import clean_text
+from gpudash.core.record import Line
+from gpudash.core.units import plural
+
+_SIGNALS = {"TERM": "asked to end", "KILL": "forced", "CONT": "woken up"}
+_KINDS: dict[type[Told], str] = {
+    Began: "begun",
+    Refused: "untouched",
+    Sent: "signal",
+    Joined: "joined",
+    Exited: "exit",
+    StepEnded: "step",
+    Waiting: "waiting",
+    Ran: "command",
+    Done: "done",
+}
+_REFUSALS = {
+    "gone": "had ended by itself",
+    "changed": "is another process or program now: not signalled",
+    "forbidden": "is never signalled",
+    "denied": "may not be signalled by this user",
+}
+_CLOSES = {
+    "finished": "the order is carried out",
+    "deadline": "the order's time is over",
+    "aborted": "the order was stopped: no further step",
+    "failed": "the hand broke: no further step",
+}
+
+
+def plan_line(plan: Plan, why: str) -> Line:
+    """Return the line of a plan that is shown."""
+    says = f"{plural(len(plan.families), 'family', 'families')} in the plan"
+    return Line(
+        kind="plan",
+        says=f"{says}; shown again: {why}" if why else says,
+        host=plan.host,
+        host_monotonic_s=plan.host_monotonic_s,
+        boot_id=plan.boot_id,
+        details=plan_document(plan),
+    )
+
+
+def order_line(order: Order, host: str, serial: int) -> Line:
+    """Return the line of an order before it is sent."""
+    members = sum(len(family.members) for family in order.families)
+    told = [plural(members, "process", "processes")] if members else []
+    commands = sum(len(family.commands) for family in order.families)
+    told += [plural(commands, "command")] if commands else []
+    return Line(
+        kind="order",
+        says=f"order {serial}: {plural(len(order.families), 'family', 'families')}, "
+        f"{' and '.join(told)}",
+        host=host,
+        host_monotonic_s=order.since_s,
+        boot_id=order.boot_id,
+        details={"serial": serial, "order": order_row(order)},
+    )
+
+
+def report_line(report: Report, host: str, state: State) -> Line:
+    """Return the line of a report."""
+    details: dict[str, object] = {"report": report.number}
+    pid = getattr(report.told, "pid", None)
+    if pid is not None:
+        details["pid"] = pid
+    if isinstance(report.told, Sent):
+        details["signal"] = report.told.signal
+    return Line(
+        kind=_KINDS[type(report.told)],
+        says=report_words(report.told),
+        host=host,
+        host_monotonic_s=report.host_s,
+        boot_id=state.order.boot_id if state.order else None,
+        details=details,
+    )
+
+
+def report_words(told: Told) -> str:
+    """Return what a report says, as one sentence."""
+    match told:
+        case Began(polled=polled):
+            return "the order is taken" + (
+                f"; {plural(polled, 'process', 'processes')} looked at every 20 ms"
+                if polled
+                else ""
+            )
+        case Refused(pid=pid, why=why):
+            return f"pid {pid} {_REFUSALS[why.value]}"
+        case Sent(pid=pid, signal=signal):
+            return f"pid {pid} {_SIGNALS.get(signal, signal)} (SIG{signal})"
+        case Joined(identity=identity, parent=parent, comm=comm):
+            return f"pid {identity.pid} ({clean_text(comm, 15)}), a child of {parent}, joined"
+        case Exited(pid=pid):
+            return f"pid {pid} has ended"
+        case StepEnded(step=number, left=left):
+            return f"step {number + 1} is over, {left} left"
+        case Waiting(left=left):
+            return f"waiting for {plural(sum(count for _, count in left), 'process', 'processes')}"
+        case Ran(command=number, code=code, words=words):
+            ended = "did not end in time, or is not there" if code is None else f"ended with {code}"
+            said = f": {clean_text(words, 200)}" if words else ""
+            return f"command {number + 1} {ended}{said}"
+        case Done(why=why):
+            return _CLOSES[why.value]
+
+
+def rescan_line(plan: Plan) -> Line:
+    """Return the line of the scan after an order."""
+    left = plural(len(plan.families), "family", "families")
+    return Line(
+        kind="rescan",
+        says=f"{left} with a GPU open" if plan.families else "nobody holds a GPU any more",
+        host=plan.host,
+        host_monotonic_s=plan.host_monotonic_s,
+        boot_id=plan.boot_id,
+        details={"endings": [ending_row(ending) for ending in plan.endings]},
+    )
+
+
+def ending_row(ending: Ending) -> dict[str, object]:
+    """Return how one GPU ended."""
+    return {
+        "index": ending.index,
+        "uuid": ending.gpu,
+        "outcome": ending.outcome.value,
+        "reason": clean_text(ending.reason, 300) or None,
+    }

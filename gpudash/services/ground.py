@@ -1,0 +1,70 @@
+"""What cleanups are asked for and what they stand on; and the plan of a host as it is now."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+
+from gpudash.core.cleanup.plan import Plan
+from gpudash.core.cleanup.planner import Request, plan_host
+from gpudash.core.cleanup.table import handle_names
+from gpudash.core.holders import scan_need
+from gpudash.core.model import Link
+from gpudash.core.scope import Scope
+from gpudash.services.clock import Clock
+from gpudash.services.monitor import FleetMonitor
+from gpudash.services.recorder import Run
+
+LOOK_S = 0.02
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Wish:
+    """What a cleanup is asked for, on every host alike."""
+
+    scope: Scope | None = None
+    """None: all GPUs."""
+    request: Request = field(default_factory=Request)
+    """Its GPUs are filled in for each host."""
+    hold_s: float | None = None
+    """None for `auto`."""
+    is_forced: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ground:
+    """What cleanups stand on."""
+
+    monitor: FleetMonitor
+    clock: Clock
+    run: Run
+    """Where they are recorded; its id names their orders."""
+    prove: Callable[[str, Plan, float], None]
+    """Begins a proof of a host for so long."""
+    changed: Callable[[str], None]
+    """Is told the host after every event that may have changed something to see."""
+
+
+async def plan_now(
+    name: str, wish: Wish, ground: Ground
+) -> tuple[Plan, tuple[tuple[str, str], ...]]:
+    """Return a plan of what is there now, and the names that the hand knows GPUs by.
+
+    Waits for a complete tick on a live link. Raises SourceError, and UsageError for a GPU that
+    the host does not have.
+    """
+    monitor = ground.monitor
+    while monitor.fleet.host(name).link is not Link.LIVE or not monitor.fleet.host(name).samples:
+        await asyncio.sleep(LOOK_S)
+    need = scan_need(monitor.fleet.host(name))
+    has_maps = need is not None and need.has_maps
+    scan = await monitor.scan(name, is_whole=True, has_maps=has_maps)
+    host = monitor.fleet.host(name)
+    keys = None
+    if wish.scope is not None:
+        keys = tuple(gpu.info.key for gpu in wish.scope.select(host.name, host.gpus))
+    request = replace(wish.request, gpus=keys)
+    names = handle_names(host, is_simulated=scan.is_simulated)
+    plan = plan_host(host, scan, request, at_s=ground.clock.now())
+    return plan, tuple(sorted(names.items()))
