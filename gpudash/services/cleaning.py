@@ -32,6 +32,8 @@ log = logging.getLogger(__name__)
 
 RATE_S = 0.1
 """Between two samples of a host that is being cleaned."""
+PACE = "clean"
+"""Under which name it asks for them."""
 MOST_SCANS = 5
 """After an order, before what became of it is called unknown."""
 AGAIN_S = 0.5
@@ -64,7 +66,7 @@ class Cleaning:
         self._looking = ground.monitor.looking(name)
         self._looking.report_listeners.append(self._hear_report)
         ground.monitor.listeners.append(self._hear)
-        ground.monitor.rate(name, RATE_S)
+        ground.monitor.rate(name, RATE_S, by=PACE)
         self._carry_out(effects)
 
     # -- for whoever drives it -----------------------------------------------------------------
@@ -123,7 +125,7 @@ class Cleaning:
         """Let go of the host; an order under way goes on there."""
         self._looking.report_listeners.remove(self._hear_report)
         self._ground.monitor.listeners.remove(self._hear)
-        self._ground.monitor.rate(self.name, None)
+        self._ground.monitor.rate(self.name, None, by=PACE)
         for task in self._tasks:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)

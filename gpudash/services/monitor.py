@@ -117,13 +117,12 @@ class FleetMonitor:
         """Go on with a paused host: at once while its sampler still runs, else with a new one."""
         self._watches[name].resume()
 
-    def rate(self, name: str, interval_s: float | None) -> None:
-        """Let a host tick at this interval, also after a new start; None: as all others."""
-        watch = self._watches[name]
-        if watch.interval_s == interval_s:
-            return
-        watch.interval_s = interval_s
-        watch.pace(self._interval_s)
+    def rate(self, name: str, interval_s: float | None, by: object = None) -> None:
+        """Let a host tick at this interval for somebody, also after a new start.
+
+        The fastest wish counts; None takes one back.
+        """
+        self._watches[name].wish(by, interval_s, self._interval_s)
 
     def note(self, happening: Happening) -> None:
         """Add a line to what happened."""

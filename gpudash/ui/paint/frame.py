@@ -24,6 +24,7 @@ from gpudash.ui.paint.view import Density, HostView, Utilisation, WallClock, no_
 
 TYPE_CHECKING = False  # the first frame is painted before there is a proof
 if TYPE_CHECKING:
+    from gpudash.ui.paint.cleaning import CleaningView
     from gpudash.ui.paint.proving import ProofView
 
 PROOF_ROWS = 9
@@ -55,6 +56,8 @@ class FrameView(NamedTuple):
     """Host and GPU key of what is marked."""
     proof: ProofView | None = None
     """The proof that runs; None before any."""
+    cleaning: CleaningView | None = None
+    """The cleanups under way."""
     keys: Keys = KEYS
 
 
@@ -203,6 +206,10 @@ def _panel(
 def _story(view: FrameView, judged: FleetVerdict, count: Tally, width: int) -> Story:
     """Return what the banner says: a proof's words where there is one to speak of."""
     is_wide = width >= 100
+    if view.cleaning is not None:
+        from gpudash.ui.paint.cleaning import cleaning_story
+
+        return cleaning_story(view.cleaning, is_wide=is_wide)
     story = tell(judged, count, now_s=view.now_s, stand=view.stand, is_wide=is_wide)
     if view.proof is None:
         return story

@@ -1,0 +1,141 @@
+"""The part of the app that acts: proofs and cleanups, and the keys that lead to them."""
+
+from __future__ import annotations
+
+import sys
+import time
+from dataclasses import replace
+
+from textual import events
+from textual.app import App
+from textual.driver import Driver
+
+from gpudash.services.clock import Clock
+from gpudash.services.monitor import FleetMonitor
+from gpudash.ui.actions import ACTIONS
+from gpudash.ui.cleanups import Cleanups
+from gpudash.ui.cleanways import CleanWays
+from gpudash.ui.keystrokes import Keystrokes
+from gpudash.ui.paint.frame import is_nothing_to_watch
+from gpudash.ui.proofs import ScreenProof
+from gpudash.ui.scene import Scene
+from gpudash.ui.strips import Ink
+from gpudash.ui.targets import Target, marked_target
+
+_ACTING = frozenset(one.action for one in ACTIONS if one.acts)
+
+
+class ActingApp(App[None]):
+    """Keeps the proof and the cleanups over one monitor."""
+
+    _ink: Ink
+
+    def __init__(
+        self,
+        monitor: FleetMonitor,
+        clock: Clock,
+        scene: Scene,
+        clean: CleanWays | None,
+        *,
+        driver_class: type[Driver] | None,
+    ) -> None:
+        """Without `clean` nothing can be done to a host."""
+        # Rows come in the colours that the terminal has: no filter needs to look at them again.
+        super().__init__(ansi_color=True, driver_class=driver_class)
+        self._monitor = monitor
+        self._clock = clock
+        self._scene = scene
+        self._seen = -1
+        self._keys = Keystrokes()
+        self._clean = clean
+        self._scene.is_readonly = clean is None
+        self._proof = self._proving(monitor)
+        self._cleanups = self._cleaning(monitor)
+
+    def repaint(self) -> None:
+        """Show what is known now."""
+        raise NotImplementedError
+
+    def action_leave_demo(self) -> None:
+        """Go back to where the demo was opened from."""
+        raise NotImplementedError
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """Leave out what acts where nothing may: its keys are nobody's then."""
+        if action in _ACTING and not self._cleanups.is_possible:
+            return False
+        return super().check_action(action, parameters)
+
+    async def act_on(self, monitor: FleetMonitor) -> None:
+        """Watch another fleet from now on; what the hosts of this one carry goes on there."""
+        await self._cleanups.close()
+        await self._proof.close()
+        await self._monitor.stop()
+        self._monitor = monitor
+        self._proof = self._proving(monitor)
+        self._cleanups = self._cleaning(monitor)
+
+    async def on_event(self, event: events.Event) -> None:
+        """Take note of when keys were pressed, before anybody gets them."""
+        if isinstance(event, events.Key | events.Paste):
+            lag_s = max(0.0, time.monotonic() - event.time) if sys.platform != "win32" else 0.0
+            self._keys.note(self._clock.now() - lag_s)
+        await super().on_event(event)
+
+    def _proving(self, monitor: FleetMonitor) -> ScreenProof:
+        return ScreenProof(monitor, self._clock, self.bell)
+
+    def action_verify(self) -> None:
+        """Prove what is marked, or everything, from now on; the marks end with it."""
+        if is_nothing_to_watch(self._monitor.fleet):
+            return
+        self._proof.verify(self._scene.marks)
+        self._scene.marks = frozenset()
+        self.repaint()
+
+    def _cleaning(self, monitor: FleetMonitor) -> Cleanups:
+        make = self._clean.maker(monitor, self._clock) if self._clean else None
+        confirms_always = self._clean is not None and self._clean.confirms_always
+        return Cleanups(
+            self,
+            self._clock,
+            self._keys,
+            make,
+            self.repaint_soon,
+            confirms_always=confirms_always,
+        )
+
+    def repaint_soon(self) -> None:
+        """Let the next tick paint, whatever else happened."""
+        self._seen = -1
+
+    def action_clean(self) -> None:
+        """Plan the cleanup of what is marked, or of the host under the cursor."""
+        self._begin_cleanup(self._scene.target(self._monitor.fleet), is_shown_first=False)
+
+    def action_clean_all(self) -> None:
+        """Plan the cleanup of all hosts with a mark."""
+        target = marked_target(self._monitor.fleet, self._scene.marks)
+        if target is None and self._cleanups.is_possible:
+            self.notify("nothing is marked: space marks a GPU, a all of them", markup=False)
+        self._begin_cleanup(target, is_shown_first=True)
+
+    def _begin_cleanup(self, target: Target | None, *, is_shown_first: bool) -> None:
+        if target is not None:
+            used = replace(target, glyphs=self._scene.glyphs, done=self._scene.unmark)
+            fleet = self._monitor.fleet
+            self._cleanups.begin(used, fleet, self._ink, is_shown_first=is_shown_first)
+
+    def action_force(self) -> None:
+        """End at once whoever was asked to end; only while that is on the screen."""
+        self._cleanups.force()
+
+    def action_stop_proof(self) -> None:
+        """Stop a cleanup or a hold that runs; on the first screen's demo, go back."""
+        if self._cleanups.stop():
+            self.repaint()
+        elif self._proof.is_holding:
+            self._proof.stop()
+            self.repaint()
+        else:
+            self.action_leave_demo()

@@ -1,0 +1,126 @@
+"""One round of cleaning: what one key began on some hosts, until all of them are done."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from gpudash.core.cleanup.consent import runs_at_once
+from gpudash.core.cleanup.course import Course, followed
+from gpudash.core.cleanup.phases import Phase
+from gpudash.core.cleanup.plan import Plan
+from gpudash.core.families import holders
+from gpudash.core.model import Fleet
+from gpudash.services.cleaner import Cleaner
+from gpudash.services.cleaning import Cleaning
+from gpudash.services.clock import Clock
+from gpudash.ui.paint.cleaning import CleaningView, HostProgress
+from gpudash.ui.paint.plandialog import PlanView
+from gpudash.ui.paint.plankeys import letters_of, toggles_of
+from gpudash.ui.screens.plan import PlanScreen
+from gpudash.ui.targets import Target
+
+
+@dataclass(slots=True)
+class Round:
+    """What one key began."""
+
+    target: Target
+    cleaner: Cleaner
+    is_shown_first: bool
+    keys: int
+    """How many keys had been pressed when it was asked for."""
+    asked_s: float
+    letters: dict[tuple[str, int], str]
+    """Of each listed pid, by host: as on the screen when it began."""
+    courses: dict[str, Course | None] = field(default_factory=dict)
+    screen: PlanScreen | None = None
+
+    @property
+    def cleanings(self) -> Mapping[str, Cleaning]:
+        """Return the hosts of it, by name."""
+        return self.cleaner.cleanings
+
+    @property
+    def is_planned(self) -> bool:
+        """Tell whether no host is still looked at."""
+        return all(one.state.phase is not Phase.SCANNING for one in self.cleanings.values())
+
+    @property
+    def waiting(self) -> tuple[Cleaning, ...]:
+        """Return the hosts whose plan waits for consent."""
+        return tuple(one for one in self.cleanings.values() if one.waits_for_consent)
+
+    @property
+    def has_problems(self) -> bool:
+        """Tell whether a host could not be looked at."""
+        return any(one.problem for one in self.cleanings.values())
+
+    @property
+    def plans(self) -> tuple[Plan, ...]:
+        """Return the plans that wait for consent."""
+        return tuple(one.state.plan for one in self.waiting if one.state.plan is not None)
+
+    def may_run(self, keys: int, cleaned: set[str]) -> bool:
+        """Tell whether one key was enough: all allow it, and nothing was typed since."""
+        return (
+            not self.is_shown_first
+            and self.keys == keys
+            and len(self.plans) == len(self.cleanings)
+            and cleaned.issuperset(self.cleanings)
+            and all(runs_at_once(plan) for plan in self.plans)
+        )
+
+    def follow(self, at_s: float) -> None:
+        """Take note of when things were seen to happen."""
+        for name, one in self.cleanings.items():
+            self.courses[name] = followed(self.courses.get(name), one.state, at_s)
+
+    def plan_view(self, clock: Clock) -> PlanView:
+        """Return what the dialog shows."""
+        letters = letters_of(self.plans, self.letters)
+        return PlanView(
+            plans=self.plans,
+            toggles=toggles_of(self.plans, letters),
+            letters=letters,
+            waiting=tuple(
+                (name, one.problem.sentence if one.problem else "")
+                for name, one in self.cleanings.items()
+                if one.state.phase is Phase.SCANNING or one.problem is not None
+            ),
+            why=tuple(one.why for one in self.waiting if one.why),
+            title=f"Clean {self.target.words}",
+            now_s=clock.now(),
+            wall_of=clock.wall,
+            glyphs=self.target.glyphs,
+        )
+
+    def progress(self, clock: Clock, record: str) -> CleaningView | None:
+        """Return the cleanups under way; None where none is before its proof."""
+        hosts = tuple(
+            HostProgress(
+                name=name,
+                state=one.state,
+                course=self.courses.get(name),
+                letters={
+                    pid: letter for (host, pid), letter in self.letters.items() if host == name
+                },
+            )
+            for name, one in self.cleanings.items()
+            if one.state.given is not None
+        )
+        if not any(one.is_running for one in hosts):
+            return None
+        return CleaningView(hosts, clock.now(), clock.wall, record)
+
+
+def screen_letters(fleet: Fleet) -> dict[tuple[str, int], str]:
+    """Return the letter of each listed pid, and of who keeps a dead one's memory."""
+    found: dict[tuple[str, int], str] = {}
+    for host in fleet.hosts:
+        for holder in holders(host, fleet.letters):
+            heirs = [pid for _, pids in holder.kept for pid in pids]
+            for pid in (*holder.pids, *heirs):
+                if holder.letter:
+                    found[host.name, pid] = holder.letter
+    return found

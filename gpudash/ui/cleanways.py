@@ -1,0 +1,70 @@
+"""How the screen begins cleanups: a record of its own for each, and the cleaner over it."""
+
+from __future__ import annotations
+
+import getpass
+import os
+import socket
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from gpudash import __version__
+from gpudash.core.baselines import NO_BASELINES, Baselines
+from gpudash.core.record import begun
+from gpudash.core.scope import Scope
+from gpudash.services.cleaner import Cleaner
+from gpudash.services.clock import Clock
+from gpudash.services.ground import Wish
+from gpudash.services.monitor import FleetMonitor
+from gpudash.services.recorder import Recorder
+from gpudash.services.scanning import scanner
+from gpudash.ui.cleanups import MakeCleaner
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CleanWays:
+    """What cleanups from the screen need; a read-only screen has none."""
+
+    recorder: Recorder
+    baselines: Baselines = NO_BASELINES
+    confirms_always: bool = False
+    """`cleanup.confirm = "always"`: the plan is shown even where one key would do."""
+
+    def maker(self, monitor: FleetMonitor, clock: Clock) -> MakeCleaner:
+        """Return what begins cleanups over a monitor."""
+
+        def make(
+            scope: Scope | None, hosts: tuple[str, ...], changed: Callable[[], None]
+        ) -> tuple[Cleaner, str]:
+            run = self.recorder.begin("clean")
+            run.write(
+                begun(
+                    ("gpudash", "(dashboard)", "clean", *hosts),
+                    version=__version__,
+                    user=_user(),
+                    machine=socket.gethostname(),
+                    hosts=hosts,
+                    is_simulated=monitor.fleet.is_simulated,
+                    pid=os.getpid(),
+                )
+            )
+            cleaner = Cleaner(
+                Wish(scope=scope),
+                monitor,
+                clock,
+                scanner(monitor),
+                run,
+                hosts=hosts,
+                baselines=self.baselines,
+                listener=lambda _name: changed(),
+            )
+            return cleaner, run.path.name
+
+        return make
+
+
+def _user() -> str:
+    try:
+        return getpass.getuser()
+    except (KeyError, OSError):
+        return str(os.geteuid()) if hasattr(os, "geteuid") else "?"
