@@ -118,16 +118,17 @@ class FleetMonitor:
         self._watches[name].resume()
 
     def rate(self, name: str, interval_s: float | None, by: object = None) -> None:
-        """Let a host tick at this interval for somebody, also after a new start.
-
-        The fastest wish counts; None takes one back.
-        """
+        """Let a host tick so often for somebody; the fastest wish counts, None takes one back."""
         self._watches[name].wish(by, interval_s, self._interval_s)
 
     def note(self, happening: Happening) -> None:
         """Add a line to what happened."""
         self.fleet = with_happening(self.fleet, happening)
         self.version += 1
+
+    def learn(self, name: str, event: Event) -> None:
+        """Take what was found out about a host beside its streams."""
+        self._apply(name, event)
 
     def paused_for(self, name: str) -> float | None:
         """Return how long a host has been paused, or None."""

@@ -12,6 +12,7 @@ from textual.driver import Driver
 
 from gpudash.services.clock import Clock
 from gpudash.services.monitor import FleetMonitor
+from gpudash.services.outlook import Outlook
 from gpudash.ui.actions import ACTIONS
 from gpudash.ui.cleanups import Cleanups
 from gpudash.ui.cleanways import CleanWays
@@ -51,6 +52,19 @@ class ActingApp(App[None]):
         self._scene.is_readonly = clean is None
         self._proof = self._proving(monitor)
         self._cleanups = self._cleaning(monitor)
+        self._outlook = Outlook(monitor, clock)
+
+    def watch_on(self) -> None:
+        """Prove, and keep up who belongs together, from now on."""
+        self._proof.start()
+        if self._clean is not None:
+            self._outlook.start()
+
+    async def watch_no_more(self) -> None:
+        """Let go of everything but the monitor."""
+        await self._outlook.close()
+        await self._cleanups.close()
+        await self._proof.close()
 
     def repaint(self) -> None:
         """Show what is known now."""
@@ -68,12 +82,12 @@ class ActingApp(App[None]):
 
     async def act_on(self, monitor: FleetMonitor) -> None:
         """Watch another fleet from now on; what the hosts of this one carry goes on there."""
-        await self._cleanups.close()
-        await self._proof.close()
+        await self.watch_no_more()
         await self._monitor.stop()
         self._monitor = monitor
         self._proof = self._proving(monitor)
         self._cleanups = self._cleaning(monitor)
+        self._outlook = Outlook(monitor, self._clock)
 
     async def on_event(self, event: events.Event) -> None:
         """Take note of when keys were pressed, before anybody gets them."""

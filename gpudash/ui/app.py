@@ -101,7 +101,7 @@ class GpudashApp(ActingApp):
         gc.freeze()
         gc.set_threshold(20_000, 20, 50)
         self._monitor.start()
-        self._proof.start()
+        self.watch_on()
 
     def _heed_signals(self) -> None:
         """Leave in order when asked to from outside: the terminal is restored, probes end."""
@@ -115,8 +115,7 @@ class GpudashApp(ActingApp):
         """Leave no probe behind."""
         if self._waiting is not None:
             self._waiting.cancel()
-        await self._cleanups.close()
-        await self._proof.close()
+        await self.watch_no_more()
         await self._monitor.stop()
 
     def on_resize(self, _event: events.Resize) -> None:
@@ -191,7 +190,7 @@ class GpudashApp(ActingApp):
         await self.act_on(monitor)
         self._scene.stand = None
         monitor.start()
-        self._proof.start()
+        self.watch_on()
         self.repaint()
 
     def action_leave_demo(self) -> None:

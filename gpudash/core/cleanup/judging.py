@@ -10,6 +10,7 @@ from gpudash.core.cleanup.outcomes import Ending, Outcome
 from gpudash.core.cleanup.plan import FamilyId, Plan
 from gpudash.core.cleanup.progress import Fate, Target
 from gpudash.core.cleanup.returning import returned
+from gpudash.core.cleanup.table import CONTEXT_BYTES
 from gpudash.core.units import plural
 
 SHORT_HOLD_S = 2.0
@@ -42,8 +43,9 @@ def is_drained(
 
 
 def _stays(plan: Plan, picked: frozenset[FamilyId], key: str) -> int:
+    # What the driver lists for a process falls short of what its context takes.
     others = sum(
-        share.used_bytes or 0
+        (share.used_bytes or 0) + CONTEXT_BYTES * len(family.members)
         for family in plan.families
         if family.id not in picked
         for share in family.shares

@@ -211,11 +211,14 @@ def _story(view: FrameView, judged: FleetVerdict, count: Tally, width: int) -> S
 
         return cleaning_story(view.cleaning, is_wide=is_wide)
     story = tell(judged, count, now_s=view.now_s, stand=view.stand, is_wide=is_wide)
-    if view.proof is None:
-        return story
-    from gpudash.ui.paint.proving import proof_story
+    if view.proof is not None:
+        from gpudash.ui.paint.proving import proof_story
 
-    return proof_story(view.proof, story.word, is_wide=is_wide) or story
+        story = proof_story(view.proof, story.word, is_wide=is_wide) or story
+    # A key that is not offered here is not named either.
+    if all(key != "c" for key, _ in view.keys):
+        story = story._replace(keys=tuple(one for one in story.keys if one[0] != "c"))
+    return story
 
 
 def is_nothing_to_watch(fleet: Fleet) -> bool:
