@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from gpudash.core.kin import kin_entry, label_of_kin
+from gpudash.core.kin import in_plan_order, kin_entry, label_of_kin
 from gpudash.core.listed import INITIAL_PID_NAMESPACE as INITIAL_PID_NAMESPACE
 from gpudash.core.listed import gpu_processes as gpu_processes
 from gpudash.core.listed import listed_pids as listed_pids
@@ -159,8 +159,7 @@ def is_hidden(host: Host, pid: int) -> bool:
 
 def holders(host: Host, letters: Letters) -> tuple[Holder, ...]:
     """Return everybody who holds memory on this host, most memory first."""
-    infos = _infos(host)
-    heirs = _heirs(host, infos)
+    heirs = _heirs(host, infos := _infos(host))
     members: dict[Key, dict[int, None]] = {}
     usage: dict[Key, dict[int, int | None]] = {}
     for gpu in host.gpus:
@@ -169,11 +168,9 @@ def holders(host: Host, letters: Letters) -> tuple[Holder, ...]:
             key = _key(host, pid, info)
             members.setdefault(key, {})[pid] = None
             on_gpu = usage.setdefault(key, {})
-            index = gpu.info.index
+            on_gpu.setdefault(index := gpu.info.index, None)
             if used is not None:
-                on_gpu[index] = (on_gpu.get(index) or 0) + used
-            else:
-                on_gpu.setdefault(index, None)
+                on_gpu[index] = (on_gpu[index] or 0) + used
     named = dict(letters)
     found = [
         _holder(host, key, tuple(sorted(pids)), usage[key], infos, heirs, named.get(key, ""))
@@ -191,7 +188,7 @@ def _infos(host: Host) -> dict[int, ProcessInfo]:
 
 
 def _heirs(host: Host, infos: dict[int, ProcessInfo]) -> dict[int, tuple[ProcessInfo, ...]]:
-    """Return who keeps the memory of each dead pid that has any such."""
+    """Return who keeps the memory of each dead pid."""
     if host.scan is None:
         return {}
     found = ((pid, heirs_of(host, pid)) for pid in listed_pids(host) if pid not in infos)
@@ -274,6 +271,8 @@ def relettered(fleet: Fleet, host: Host, *, is_anew: bool = False) -> Letters:
             key = family_key(host, pid)
             if key[2] or asked:
                 present[key] = None
+    if is_anew:
+        present = dict.fromkeys(in_plan_order(host, present))
     kept = [
         entry
         for entry in fleet.letters

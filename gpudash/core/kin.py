@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from gpudash.core.model import Host, Kin, ProcessInfo
 from gpudash.core.names import Label
 
@@ -22,6 +24,12 @@ def label_of_kin(kin: Kin, label: Label, pids: tuple[int, ...]) -> Label:
     if not kin.is_leftover or len(pids) < 2:
         return label
     return Label(name=label.name, detail=kin.evidence.removeprefix(label.name).strip())
+
+
+def in_plan_order(host: Host, keys: Iterable[tuple[str, int, int]]) -> list[tuple[str, int, int]]:
+    """Return the families as the plan has them: to stop, to ask for, to leave, then all others."""
+    order = {(one.root_pid, one.root_start_ticks): place for place, one in enumerate(host.kin)}
+    return sorted(keys, key=lambda key: order.get(key[1:], len(order)))
 
 
 def is_first_look(before: Host, after: Host) -> bool:

@@ -11,11 +11,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from gpudash.sources.demo.playing import Fate, Said, play
+from gpudash.sources.demo.playing import Dying, Fate, Said, play
 from gpudash.sources.demo.tasks import Task
 
 MIB_A_SECOND = 115_000
-"""So much memory the driver takes back while a process ends."""
+"""So much memory the driver takes back from a process that ends, before it has ended."""
 HAND_PID = 3
 """Of the simulated hand: pid 2 is the kernel's, and it has no parent but pid 1."""
 
@@ -47,13 +47,13 @@ class Deeds:
         """Return what is left of its memory; a dead one's is kept until its keeper ends."""
         if not self._fates:
             return mib
-        since_s = at_s - self.ended_s(task.keeper if task.is_dead else task.pid)
-        return mib if since_s < 0 else max(0, mib - round(since_s * MIB_A_SECOND))
+        left_s = self.ended_s(task.keeper if task.is_dead else task.pid) - at_s
+        return max(0, round(left_s * MIB_A_SECOND)) if left_s * MIB_A_SECOND < mib else mib
 
     # -- orders ------------------------------------------------------------------------------
 
     def take(
-        self, order: dict[str, Any], at_s: float, known: Mapping[int, Task], up_s: float
+        self, order: dict[str, Any], at_s: float, known: Mapping[int, Dying], up_s: float
     ) -> str:
         """Carry out an order; return why not, or nothing. `up_s` is the host's clock at time 0."""
         run = str(order["run"])

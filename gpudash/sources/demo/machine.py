@@ -11,8 +11,9 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Protocol
 
-from gpudash.sources.demo.deeds import Deeds
+from gpudash.sources.demo.deeds import MIB_A_SECOND, Deeds
 from gpudash.sources.demo.noise import key_of, smooth
+from gpudash.sources.demo.playing import Dying
 from gpudash.sources.demo.tasks import Task
 
 MIB = 1 << 20
@@ -207,6 +208,17 @@ class Machine:
         known = {task.pid: task for task in every}
         known.update((above.pid, above) for task in every for above in task.ancestors())
         return {pid: task for pid, task in known.items() if not self.deeds.is_gone(task, at_s)}
+
+    def dying(self, at_s: float) -> dict[int, Dying]:
+        """Return who exists, and how long each takes to give its memory back when it ends."""
+        held: dict[int, int] = {}
+        for one in self.holdings(at_s):
+            pid = one.task.keeper or one.task.pid
+            held[pid] = max(held.get(pid, 0), one.mib)
+        return {
+            pid: Dying(task, held.get(pid, 0) / MIB_A_SECOND)
+            for pid, task in self.tasks(at_s).items()
+        }
 
     def parent_of(self, task: Task, at_s: float) -> int:
         """Return the pid above a process: init's, once its parent is gone."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 from gpudash.sources.demo.tasks import Task
 
@@ -48,10 +48,17 @@ class Fate:
     ends_s: float
 
 
+class Dying(NamedTuple):
+    """A process, and how long its memory takes to come back when it ends."""
+
+    task: Task
+    drain_s: float
+
+
 def play(
     order: dict[str, Any],
     at_s: float,
-    known: Mapping[int, Task],
+    known: Mapping[int, Dying],
     ended_s: Callable[[int], float],
     asked: frozenset[int],
     *,
@@ -84,7 +91,7 @@ class _Play:
         self,
         family: dict[str, Any],
         at_s: float,
-        known: Mapping[int, Task],
+        known: Mapping[int, Dying],
         ended_s: Callable[[int], float],
         asked: frozenset[int],
         up_s: float,
@@ -99,7 +106,7 @@ class _Play:
         self._ends: dict[int, float] = {}
         self.members: list[int] = []
         for pid, start, uid, _exe in family["members"]:
-            task = known.get(pid)
+            task = known[pid].task if pid in known else None
             ticks = round((task.started_s + up_s) * TICKS_A_SECOND) if task else None
             if task is None:
                 self._tell("refused", pid=pid, why="gone")
@@ -153,14 +160,16 @@ class _Play:
                 return
             self._asked.add(pid)
         self._tell("sent", pid=pid, sig=signal)
-        after_s = KILL_S if signal == "KILL" else self._known[pid].exit_s
+        task, drain_s = self._known[pid]
+        after_s = KILL_S if signal == "KILL" else task.exit_s
         if after_s is None:
             return
-        self._ends_at(pid, self.at_s + after_s)
+        self._ends_at(pid, self.at_s + after_s + drain_s)
         for child in self.members:
-            above = [task.pid for task in self._known[child].ancestors()]
-            if pid in above and self._known[child].exit_s is not None:
-                self._ends_at(child, self.at_s + after_s + FOLLOW_S)
+            below, drain_s = self._known[child]
+            is_below = pid in [task.pid for task in below.ancestors()]
+            if is_below and below.exit_s is not None:
+                self._ends_at(child, self.at_s + after_s + FOLLOW_S + drain_s)
 
     def _ends_at(self, pid: int, ends_s: float) -> None:
         self._ends[pid] = min(self._ends[pid], ends_s)

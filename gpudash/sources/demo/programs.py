@@ -214,8 +214,8 @@ class Hand(_Program):
         deeds, run = self._machine.deeds, str(command.get("run", ""))
         if command["do"] == "order":
             order: dict[str, Any] = command["order"]
-            run, known = str(order["run"]), self._machine.tasks(at_s)
-            error = deeds.take(order, at_s, known, uptime_s(self._machine, 0.0))
+            run = str(order["run"])
+            error = deeds.take(order, at_s, self._machine.dying(at_s), uptime_s(self._machine, 0.0))
             if not error:
                 self._follows.setdefault(run, 0)
         elif not deeds.knows(run):

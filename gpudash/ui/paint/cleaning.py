@@ -159,7 +159,7 @@ class GpuProgress(NamedTuple):
     right: Row
 
 
-def gpu_progress(one: HostProgress, gpu: Gpu, now_s: float) -> GpuProgress | None:
+def gpu_progress(one: HostProgress, now_s: float, gpu: Gpu) -> GpuProgress | None:
     """Return what became of one GPU in scope; None where a cleanup is not about it."""
     course, plan = one.course, one.state.plan
     if course is None or plan is None or not one.state.is_sent:
@@ -187,6 +187,9 @@ def gpu_progress(one: HostProgress, gpu: Gpu, now_s: float) -> GpuProgress | Non
         )
     if not members:
         return GpuProgress(before, (), (), ())
+    if used < before - (256 << 20):
+        back = f"  ends, {format_memory(before - used)} given back so far"
+        return GpuProgress(before, (), ((back, "text-muted"),), (("» ", "unknown"),))
     return _waiting(one, course, before, left, now_s)
 
 

@@ -9,8 +9,8 @@ from gpudash.core.cleanup.forecast import can_be_keyed
 from gpudash.core.cleanup.plan import Action, FamilyId, Plan
 from gpudash.core.units import plural
 
-RESERVED = frozenset("ycdq")
-"""Letters that never turn a family: confirm, what opened it, reasons, and a slip towards quit."""
+RESERVED = frozenset("ycdqjk")
+"""Letters that turn no family: they confirm, open, fold, scroll, or are a slip towards quit."""
 _MOST = 20
 
 

@@ -192,7 +192,7 @@ def _kept_rows(kept: tuple[Kept, ...], columns: PlanColumns, glyphs: Glyphs) -> 
         if not names:
             continue
         used = sum(one.used_bytes for one in kept if one.action is action)
-        words = ", ".join(names) + (": they only read" if action is Action.WATCHING else "")
+        words = ", ".join(names) + (": only read" if action is Action.WATCHING else "")
         memory = f"{format_memory(used) if used else 'no memory'}  "
         start: Row = (
             (f"  {mark} ", "text-muted b"),
