@@ -27,6 +27,8 @@ class CleanWays:
 
     recorder: Recorder
     baselines: Baselines = NO_BASELINES
+    readonly: frozenset[str] = frozenset()
+    """Hosts that are only looked at, by name."""
     confirms_always: bool = False
     """`cleanup.confirm = "always"`: the plan is shown even where one key would do."""
 

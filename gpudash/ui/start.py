@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import gc
+import logging
 import os
 import sys
 from collections.abc import Callable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from gpudash.core.errors import UsageError
 from gpudash.ui.early import EarlyScreen
@@ -19,7 +20,10 @@ if TYPE_CHECKING:
     from gpudash.services.door import Door
     from gpudash.services.monitor import FleetMonitor
     from gpudash.ui.app import GpudashApp
+    from gpudash.ui.cleanways import CleanWays
     from gpudash.ui.paint.view import Density
+
+log = logging.getLogger(__name__)
 
 _SYSTEMS = {
     Depth.TRUE: "truecolor",
@@ -28,6 +32,15 @@ _SYSTEMS = {
     Depth.NONE: "standard",
 }
 """Textual's words for them."""
+
+
+class Acts(NamedTuple):
+    """What may be done from the screen."""
+
+    readonly: frozenset[str] = frozenset()
+    """Hosts that are only looked at."""
+    confirms_always: bool = False
+    """Every plan is shown, also where one key would do."""
 
 
 class Looks:
@@ -62,18 +75,24 @@ def show(
     screen: EarlyScreen,
     *,
     demo: Callable[[], FleetMonitor] | None = None,
+    acts: Acts | None = None,
 ) -> int:
-    """Run the dashboard until the user leaves; return the exit code."""
-    app = _app(monitor, looks, screen, demo, None)
+    """Run the dashboard until the user leaves; return the exit code. No `acts`: read-only."""
+    app = _app(monitor, looks, screen, demo, None, acts)
     app.run()
     return app.return_code or 0
 
 
 async def show_in_loop(
-    monitor: FleetMonitor, looks: Looks, screen: EarlyScreen, *, door: Door
+    monitor: FleetMonitor,
+    looks: Looks,
+    screen: EarlyScreen,
+    *,
+    door: Door,
+    acts: Acts | None = None,
 ) -> int:
     """Do the same in a loop that runs already, with connections that are open in it."""
-    app = _app(monitor, looks, screen, None, door)
+    app = _app(monitor, looks, screen, None, door, acts)
     await app.run_async()
     return app.return_code or 0
 
@@ -84,6 +103,7 @@ def _app(
     screen: EarlyScreen,
     demo: Callable[[], FleetMonitor] | None,
     door: Door | None,
+    acts: Acts | None,
 ) -> GpudashApp:
     # Textual reads these when it is imported. An empty NO_COLOR means nothing (no-color.org).
     os.environ.setdefault("TEXTUAL_COLOR_SYSTEM", _SYSTEMS[looks.depth])
@@ -109,10 +129,24 @@ def _app(
         door=door,
         driver_class=_driver(screen),
         last_resort=screen.last_resort,
+        clean=_clean_ways(acts),
     )
     # Modules stay for good: a full collection that walks over them costs a tenth of the CPU time.
     gc.freeze()
     return app
+
+
+def _clean_ways(acts: Acts | None) -> CleanWays | None:
+    if acts is None:
+        return None
+    from gpudash.services.recorder import Recorder
+    from gpudash.ui.cleanways import CleanWays
+
+    # Problems of the record are told by whoever waits for it; the log has them all.
+    recorder = Recorder(tell=log.warning)
+    return CleanWays(
+        recorder=recorder, readonly=acts.readonly, confirms_always=acts.confirms_always
+    )
 
 
 def _driver(screen: EarlyScreen) -> type | None:
