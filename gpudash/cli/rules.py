@@ -63,7 +63,7 @@ async def _hostnames(ways: list[Way]) -> dict[str, str]:
 def way_of(spec: HostSpec, settings: HostSettings, judged_as: str | None = None) -> Way:
     """Return how a host is reached; `judged_as` is the HostName that its settings are for."""
     if spec.is_local:
-        return Way(name=spec.name, has_sudo=settings.sudo != "never")
+        return Way(name=spec.name, has_sudo=settings.sudo != "never", is_readonly=settings.readonly)
     options = spec.options
     flags: list[str] = []
     if settings.user is not None:
@@ -86,5 +86,6 @@ def way_of(spec: HostSpec, settings: HostSettings, judged_as: str | None = None)
         python="" if settings.python == "python3" else settings.python,
         has_sudo=settings.sudo != "never",
         has_smi=settings.nvidia_smi,
+        is_readonly=settings.readonly,
         judged_as=judged_as,
     )

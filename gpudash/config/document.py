@@ -8,7 +8,7 @@ hosts make sense is seen when it is expanded.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from gpudash.config.layers import Group, Layer, Origin, Section, Value
 from gpudash.config.positions import Path, key_lines, line_of
@@ -62,6 +62,8 @@ def parse_document(text: str, path: str, origin: Origin) -> tuple[Layer, tuple[P
         groups=reader.groups(table.get("groups", {})),
         sections=reader.sections(table.get("hosts", {})),
     )
+    if "cleanup" in table:
+        layer = reader.with_cleanup(layer, table["cleanup"])
     return layer, tuple(sorted(reader.problems, key=lambda problem: problem.line))
 
 
@@ -136,6 +138,30 @@ class _Reader:
                 )
             )
         return tuple(found)
+
+    def with_cleanup(self, layer: Layer, table: object) -> Layer:
+        """Return the layer with what [cleanup] says."""
+        # Loaded only where somebody wrote one: most configurations have none.
+        from gpudash.config.cleanup import read_rule, read_values
+
+        inner = dict(self._table(table, ("cleanup",)))
+        entries = inner.pop("protect", [])
+        values, wrong = read_values(inner)
+        if not isinstance(entries, list):
+            entries, wrong = [], [*wrong, ("protect", "must be tables, [[cleanup.protect]]")]
+        rules = []
+        for entry in entries:
+            rule, problems = read_rule(entry)
+            rules += [rule] if rule is not None else []
+            wrong += [("protect" if not key else f"protect.{key}", why) for key, why in problems]
+        for key, why in wrong:
+            path = ("cleanup", *key.split("."))
+            self._wrong(path, f"{_dotted(path)} {why}")
+        found = {
+            name: Value(value=value, where=self._where(("cleanup", name)))
+            for name, value in values.items()
+        }
+        return replace(layer, cleanup=found, protect=tuple(rules))
 
     def _table(self, value: object, path: Path) -> dict[str, object]:
         if isinstance(value, dict):

@@ -9,8 +9,12 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import Enum
+from typing import TYPE_CHECKING
 
 from gpudash.config.schema import Setting
+
+if TYPE_CHECKING:
+    from gpudash.core.cleanup.protection import Rule
 
 
 class Origin(Enum):
@@ -76,6 +80,9 @@ class Layer:
     top: Mapping[str, Value] = field(default_factory=dict)
     groups: Mapping[str, Group] = field(default_factory=dict)
     sections: tuple[Section, ...] = ()
+    """In the order of the file."""
+    cleanup: Mapping[str, Value] = field(default_factory=dict)
+    protect: tuple[Rule, ...] = ()
     """In the order of the file."""
 
     def host_values(self, names: frozenset[str]) -> dict[str, Value]:

@@ -14,13 +14,22 @@ from dataclasses import dataclass, replace
 from gpudash.config.files import read_file
 from gpudash.config.folders import SITE_FILE, user_file
 from gpudash.config.layers import Group, Layer, Origin, Value
-from gpudash.config.schema import CONFIG_VARIABLE, HOST_KEYS, TOP_KEYS, VARIABLES, Key, in_toml
+from gpudash.config.schema import (
+    CLEANUP_KEYS,
+    CONFIG_VARIABLE,
+    HOST_KEYS,
+    TOP_KEYS,
+    VARIABLES,
+    Key,
+    in_toml,
+)
 from gpudash.core.errors import ConfigError
 from gpudash.core.nearest import nearest
 
 TYPE_CHECKING = False  # as in sources/oneshot.py
 if TYPE_CHECKING:
     from gpudash.config.document import Problem
+    from gpudash.core.cleanup.protection import Rule
 
 _TRUTHS = {
     **dict.fromkeys(("1", "true", "yes", "on"), True),
@@ -57,6 +66,17 @@ class Config:
         """Return a top-level value."""
         own = {**self.user.top, **self.environment.top}
         return weigh(TOP_KEYS[name], self.site.top.get(name), own.get(name))[0]
+
+    def cleanup(self, name: str) -> Value:
+        """Return a value of [cleanup]."""
+        return weigh(CLEANUP_KEYS[name], self.site.cleanup.get(name), self.user.cleanup.get(name))[
+            0
+        ]
+
+    @property
+    def protect(self) -> tuple[Rule, ...]:
+        """Return who is protected besides: the site's entries and the user's."""
+        return (*self.site.protect, *self.user.protect)
 
     def host_values(self, names: Iterable[str]) -> tuple[dict[str, Value], tuple[str, ...]]:
         """Return every host key's value for a host known by these names, and warnings.

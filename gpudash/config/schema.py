@@ -25,6 +25,7 @@ class Place(Enum):
 
     TOP = "top level"
     HOST = '[hosts."NAME"]'
+    CLEANUP = "[cleanup]"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -160,6 +161,15 @@ KEYS = (
         loosest_first=(True, False),
     ),
     Key(
+        name="confirm",
+        place=Place.CLEANUP,
+        expects='"alive" or "always"',
+        check=_one_of("alive", "always"),
+        default="alive",
+        doc="When the dashboard asks before it cleans: where somebody is alive, or always.",
+        loosest_first=("alive", "always"),
+    ),
+    Key(
         name="transport",
         place=Place.HOST,
         expects='"auto", "asyncssh" or "openssh"',
@@ -232,8 +242,9 @@ KEYS = (
 
 TOP_KEYS = {key.name: key for key in KEYS if key.place is Place.TOP}
 HOST_KEYS = {key.name: key for key in KEYS if key.place is Place.HOST}
-TABLES = ("groups", "hosts")
-"""Top-level names that are tables of the user's own names."""
+CLEANUP_KEYS = {key.name: key for key in KEYS if key.place is Place.CLEANUP}
+TABLES = ("groups", "hosts", "cleanup")
+"""Top-level names that are tables."""
 VARIABLES = {key.variable: key for key in KEYS if key.variable}
 CONFIG_VARIABLE = "GPUDASH_CONFIG"
 
@@ -247,33 +258,3 @@ def in_toml(value: Setting) -> str:
             return f"[{', '.join(json.dumps(word, ensure_ascii=False) for word in value)}]"
         case _:
             return json.dumps(value, ensure_ascii=False)
-
-
-def defaults_text() -> str:
-    """Return a configuration file in which every key stands, commented out, at its default."""
-    lines = [
-        "# gpudash's configuration: every key at its default. A line that begins with # changes",
-        "# nothing. What the site's file says about readonly, baselines and sudo can only be",
-        "# tightened.",
-    ]
-    for key in TOP_KEYS.values():
-        lines += ["", f"# {key.doc} {key.variable} overrides it.", _commented(key)]
-    lines += [
-        "",
-        "# Hosts by group, named as @lab: names, ranges, other groups; !name leaves one out.",
-        "#[groups]",
-        '#lab = ["gpu-a", "node[01-32]", "!node07"]',
-        "",
-        "# Settings of hosts by name, range or glob (* and ?). Where several fit, the one with the",
-        "# most literal characters counts, a name without * and ? before any glob.",
-        '#[hosts."gpu-*"]',
-    ]
-    for key in HOST_KEYS.values():
-        lines += [f"# {key.doc}", _commented(key)]
-    return "\n".join(lines) + "\n"
-
-
-def _commented(key: Key) -> str:
-    if key.default is None:
-        return f"#{key.name} = {in_toml(key.example)}    # an example; unset by default"
-    return f"#{key.name} = {in_toml(key.default)}"

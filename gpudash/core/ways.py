@@ -28,6 +28,8 @@ class Way:
     has_smi: bool = True
     """nvidia-smi may stand in where the probe can't read the driver."""
 
+    is_readonly: bool = False
+    """The configuration says to look at it and never to act on it."""
     judged_as: str | None = None
     """The HostName for which the configuration's rules were read; None where it has none."""
 

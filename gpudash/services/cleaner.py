@@ -114,16 +114,19 @@ class Cleaner:
     def results(self) -> tuple[HostResult, ...]:
         """Return how each host ended, or where it stands."""
         return tuple(
-            result_of(
-                one.host,
-                one.state,
-                times=one.times,
-                hold=one.hold,
-                problem=one.problem,
-                proof=self._proofs.get(name),
-                stop=self._stops.get(name),
-            )
+            replace(self._result(name, one), picked_up=one.picked_up)
             for name, one in self.cleanings.items()
+        )
+
+    def _result(self, name: str, one: Cleaning) -> HostResult:
+        return result_of(
+            one.host,
+            one.state,
+            times=one.times,
+            hold=one.hold,
+            problem=one.problem,
+            proof=self._proofs.get(name),
+            stop=self._stops.get(name),
         )
 
     async def close(self) -> None:

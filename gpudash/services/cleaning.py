@@ -17,6 +17,7 @@ from gpudash.core.cleanup.consent import Given
 from gpudash.core.cleanup.lines import plan_line, report_line, rescan_line
 from gpudash.core.cleanup.phases import ORDERED, TRANSITIONS, Phase
 from gpudash.core.cleanup.reports import Report
+from gpudash.core.cleanup.results import PickedUp
 from gpudash.core.cleanup.run import step
 from gpudash.core.cleanup.state import State, begin
 from gpudash.core.cleanup.timing import Times, after_report, after_sample
@@ -25,7 +26,8 @@ from gpudash.core.events import Event, Sample
 from gpudash.core.model import GpuState, Host, Link, Problem
 from gpudash.core.record import Line
 from gpudash.services.courier import Courier
-from gpudash.services.ground import Ground, Wish, plan_now
+from gpudash.services.ground import Ground, Wish, is_unsure, plan_now, readable
+from gpudash.services.pickup import Pickup
 from gpudash.sources.base import SourceError
 
 log = logging.getLogger(__name__)
@@ -36,6 +38,8 @@ PACE = "clean"
 """Under which name it asks for them."""
 MOST_SCANS = 5
 """After an order, before what became of it is called unknown."""
+LOOKS = 4
+"""Before memory after an order is called nobody's."""
 AGAIN_S = 0.5
 """Between two tries to reach a host that was lost."""
 
@@ -54,6 +58,8 @@ class Cleaning:
         """Why the host could not be looked at."""
         self.usage: UsageError | None = None
         """A GPU was named that the host does not have."""
+        self.picked_up: tuple[PickedUp, ...] = ()
+        self._before = tuple(one for one in wish.unfinished if one.host == name)
         self._failures = 0
         self._wish = wish
         self._ground = ground
@@ -168,7 +174,8 @@ class Cleaning:
             return
         before = self.state.reports
         if report.number == before and self.state.is_sent:
-            self._write(report_line(report, self.name, self.state))
+            boot_id = self.state.order.boot_id if self.state.order else None
+            self._write(report_line(report, self.name, boot_id))
             self.times = after_report(self.times, report, self._ground.clock.now())
         self.offer(ev.Reported(report=report))
 
@@ -220,7 +227,14 @@ class Cleaning:
             return
         self._is_scanning = True
         try:
+            await self._pick_up()
             plan, names = await plan_now(self.name, self._wish, self._ground)
+            looks = LOOKS if self.state.phase is Phase.RESCANNING else 1
+            while looks > 1 and is_unsure(plan):
+                # Whoever takes memory is listed, and has its handle, a moment later.
+                looks -= 1
+                await asyncio.sleep(AGAIN_S)
+                plan, names = await plan_now(self.name, self._wish, self._ground)
         except SourceError as error:
             log.warning("[%s] no scan: %s", self.name, error)
             self._failures += 1
@@ -250,6 +264,16 @@ class Cleaning:
         if host.host_monotonic_s is None or host.received_s is None:
             return 0.0
         return host.host_monotonic_s + (self._ground.clock.now() - host.received_s)
+
+    async def _pick_up(self) -> None:
+        """Before anything else, learn what orders of earlier runs came to here."""
+        before, self._before = self._before, ()
+        if before:
+            await readable(self.name, self._ground)
+        for one in before:
+            pickup = Pickup(one, self._ground)
+            says = await pickup.fetch(self._wish.pickup_s)
+            self.picked_up += (PickedUp(run=one.run, says=says, targets=pickup.targets),)
 
     def _write(self, line: Line) -> None:
         self._ground.run.write(line)

@@ -6,9 +6,11 @@ import asyncio
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
+from gpudash.core.cleanup.outcomes import Outcome
 from gpudash.core.cleanup.plan import Plan
 from gpudash.core.cleanup.planner import Request, plan_host
 from gpudash.core.cleanup.table import handle_names
+from gpudash.core.cleanup.unfinished import Unfinished
 from gpudash.core.holders import scan_need
 from gpudash.core.model import Link
 from gpudash.core.scope import Scope
@@ -30,6 +32,10 @@ class Wish:
     hold_s: float | None = None
     """None for `auto`."""
     is_forced: bool = False
+    unfinished: tuple[Unfinished, ...] = ()
+    """Orders of earlier runs whose reports are picked up first."""
+    pickup_s: float = 2.0
+    """So long one of these that still runs is waited for."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,6 +52,21 @@ class Ground:
     """Is told the host after every event that may have changed something to see."""
 
 
+def is_unsure(plan: Plan) -> bool:
+    """Tell whether a plan leaves open who holds something."""
+    unsure = (Outcome.UNATTRIBUTED, Outcome.UNKNOWN)
+    return any(ending.outcome in unsure for ending in plan.endings)
+
+
+async def readable(name: str, ground: Ground) -> None:
+    """Wait for a complete tick on a live link."""
+    while True:
+        host = ground.monitor.fleet.host(name)
+        if host.link is Link.LIVE and host.samples:
+            return
+        await asyncio.sleep(LOOK_S)
+
+
 async def plan_now(
     name: str, wish: Wish, ground: Ground
 ) -> tuple[Plan, tuple[tuple[str, str], ...]]:
@@ -54,9 +75,8 @@ async def plan_now(
     Waits for a complete tick on a live link. Raises SourceError, and UsageError for a GPU that
     the host does not have.
     """
+    await readable(name, ground)
     monitor = ground.monitor
-    while monitor.fleet.host(name).link is not Link.LIVE or not monitor.fleet.host(name).samples:
-        await asyncio.sleep(LOOK_S)
     need = scan_need(monitor.fleet.host(name))
     has_maps = need is not None and need.has_maps
     scan = await monitor.scan(name, is_whole=True, has_maps=has_maps)

@@ -36,7 +36,7 @@ from tests.config.making import configuration
             "zzzzzz = 1",
             1,
             "unknown key zzzzzz",
-            "Known here: interval, theme, density, readonly, baselines, groups, hosts",
+            "Known here: interval, theme, density, readonly, baselines, groups, hosts, cleanup",
         ),
         (
             "theme = 'x'\ninterval = 2",

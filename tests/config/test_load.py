@@ -8,6 +8,7 @@ from pathlib import Path
 import platformdirs
 import pytest
 
+from gpudash.config.defaults import defaults_text
 from gpudash.config.document import parse_document
 from gpudash.config.folders import config_folder, user_file
 from gpudash.config.hosts import (
@@ -20,7 +21,7 @@ from gpudash.config.hosts import (
 )
 from gpudash.config.layers import Origin
 from gpudash.config.load import Config
-from gpudash.config.schema import HOST_KEYS, KEYS, TOP_KEYS, defaults_text, in_toml
+from gpudash.config.schema import HOST_KEYS, KEYS, TOP_KEYS, in_toml
 from gpudash.core.errors import ConfigError
 from gpudash.core.hostnames import parse_host
 from tests.config.making import configuration

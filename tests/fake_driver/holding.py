@@ -15,8 +15,37 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from tests.fake_driver import FakeDriver
 
-_SCRIPT = Path(__file__).with_name("holder.py")
+SCRIPT = Path(__file__).with_name("holder.py")
 _PR_SET_CHILD_SUBREAPER = 36
+
+
+def holder_options(
+    driver: FakeDriver,
+    gpus: tuple[int, ...] = (0,),
+    used: int = 1024 * 1024 * 1024,
+    *,
+    kind: str = "C",
+    title: str | None = None,
+    ignore_term: bool = False,
+    inherit: bool = False,
+    devices: tuple[str, ...] = (),
+    maps: tuple[str, ...] = (),
+    retitle: str | None = None,
+    zombie_leader: bool = False,
+    uid: int | None = None,
+) -> list[str]:
+    """Return the words for holder.py."""
+    options = [f"--gpu={gpu}" for gpu in gpus]
+    options += [f"--bytes={used}", f"--kind={kind}", f"--folder={driver.folder}"]
+    options += [f"--title={title}"] if title else []
+    options += ["--ignore-term"] if ignore_term else []
+    options += ["--inherit"] if inherit else []
+    options += [f"--device={path}" for path in devices]
+    options += [f"--map={path}" for path in maps]
+    options += [f"--retitle={retitle}"] if retitle else []
+    options += ["--zombie-leader"] if zombie_leader else []
+    options += [f"--uid={uid}"] if uid is not None else []
+    return options
 
 
 class Holder:
@@ -43,20 +72,24 @@ class Holder:
         zombie_leader: bool = False,
         uid: int | None = None,
     ) -> None:
-        options = [f"--gpu={gpu}" for gpu in gpus]
-        options += [f"--bytes={used}", f"--kind={kind}", f"--folder={driver.folder}"]
-        options += [f"--title={title}"] if title else []
-        options += ["--ignore-term"] if ignore_term else []
-        options += ["--inherit"] if inherit else []
-        options += [f"--device={path}" for path in devices]
-        options += [f"--map={path}" for path in maps]
-        options += [f"--retitle={retitle}"] if retitle else []
-        options += ["--zombie-leader"] if zombie_leader else []
-        options += [f"--uid={uid}"] if uid is not None else []
+        options = holder_options(
+            driver,
+            gpus,
+            used,
+            kind=kind,
+            title=title,
+            ignore_term=ignore_term,
+            inherit=inherit,
+            devices=devices,
+            maps=maps,
+            retitle=retitle,
+            zombie_leader=zombie_leader,
+            uid=uid,
+        )
         if inherit:
             _adopt_orphans_for(self)
         self.process = subprocess.Popen(
-            [sys.executable, "-ISB", str(_SCRIPT), *options],
+            [sys.executable, "-ISB", str(SCRIPT), *options],
             env=driver.env(),
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,

@@ -62,6 +62,8 @@ class Stage:
     def __init__(self, folder: Path, gpus: int = 2) -> None:
         self.folder = folder
         self.driver = FakeDriver.h200(gpus, folder / "driver").write()
+        self.variables: dict[str, str] = {}
+        """Of every gpudash that is started here."""
         self._stack = ExitStack()
 
     def __enter__(self) -> Stage:
@@ -81,15 +83,16 @@ class Stage:
         settings: dict[str, Any] = {"devices": standins, **options}
         return self._stack.enter_context(Holder(self.driver, gpus, **settings))
 
-    def start(self, argv: list[str], **options: Any) -> int:
-        """Start a program that ends with its input; return its pid once it printed a line."""
+    def start(self, argv: list[str], **options: Any) -> tuple[int, str]:
+        """Start a program that ends with its input; return its pid and its first line."""
         process = subprocess.Popen(
             argv, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=self.driver.env(), **options
         )
         self._stack.callback(_end, process)
         assert process.stdout is not None
-        assert process.stdout.readline(), f"{argv} did not start"
-        return process.pid
+        line = process.stdout.readline().decode()
+        assert line, f"{argv} did not start"
+        return process.pid, line
 
     def write(self, driver: FakeDriver) -> None:
         """Let the driver say something else from now on."""
@@ -120,12 +123,7 @@ class Stage:
         self, *words: str, uid: int | None = None, device_map: str | None = DEVICE_MAP
     ) -> subprocess.CompletedProcess[bytes]:
         """Run gpudash to its end."""
-        home = self.folder / f"home-{uid or 0}"
-        home.mkdir(exist_ok=True)
-        changes = {} if device_map is None else {"GPUDASH_DEVICE_MAP": device_map}
-        env = environment(self.driver, home, **changes)
-        if uid is not None:
-            os.chown(home, uid, uid)
+        home, env = self._surroundings(uid, device_map)
         done = subprocess.run(
             [*as_user(uid), *command(*words)],
             env=env,
@@ -137,13 +135,35 @@ class Stage:
         assert b"Traceback" not in done.stderr, done.stderr.decode()
         return done
 
+    def begin_gpudash(self, *words: str) -> subprocess.Popen[bytes]:
+        """Start gpudash and go on while it runs."""
+        home, env = self._surroundings(None, DEVICE_MAP)
+        process = subprocess.Popen(
+            command(*words),
+            env=env,
+            cwd=home,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+        )
+        self._stack.callback(_end, process)
+        return process
+
+    def _surroundings(self, uid: int | None, device_map: str | None) -> tuple[Path, dict[str, str]]:
+        home = self.folder / f"home-{uid or 0}"
+        home.mkdir(exist_ok=True)
+        if uid is not None:
+            os.chown(home, uid, uid)
+        changes = {} if device_map is None else {"GPUDASH_DEVICE_MAP": device_map}
+        return home, environment(self.driver, home, **{**changes, **self.variables})
+
 
 def _end(process: subprocess.Popen[bytes]) -> None:
     process.kill()
     process.wait()
-    for pipe in (process.stdin, process.stdout):
-        assert pipe is not None
-        pipe.close()
+    for pipe in (process.stdin, process.stdout, process.stderr):
+        if pipe is not None:
+            pipe.close()
 
 
 def as_user(uid: int | None) -> list[str]:

@@ -42,6 +42,9 @@ def run(words: list[str]) -> int:
     with recorded.recording("clean", ("gpudash", "clean", *words), plan.ways) as record:
         command = _Command(plan, record)
         results = asyncio.run(command.clean())
+        for one in results:
+            for before in one.picked_up:
+                diagnostics.say(f"gpudash: {one.host}: {before.says}")
         code = joint_code(results)
         says = "; ".join(f"{one.host}: {one.says}" for one in results)
         record.end(ended(int(code), says))

@@ -43,6 +43,10 @@ def host_document(result: HostResult, given: Given) -> dict[str, object]:
         "families": [_family(one) for one in result.families],
         "targets": [_target(one) for one in result.targets],
         "times": result.times.since_confirmed(),
+        "picked_up": [
+            {"run": one.run, "says": one.says, "targets": [_target(t) for t in one.targets]}
+            for one in result.picked_up
+        ],
         "hold": None if hold is None else {"hold_s": hold[0], "why": hold[1]},
         "proof": None if result.proof is None else proof_document(result.proof),
     }

@@ -7,11 +7,12 @@ import os
 from collections.abc import Iterator
 
 from gpudash.cli import arguments, diagnostics, output
+from gpudash.config.defaults import defaults_text
 from gpudash.config.folders import user_file
 from gpudash.config.hosts import groups_of, section_warnings
 from gpudash.config.layers import Value
 from gpudash.config.load import Config, load, survey
-from gpudash.config.schema import TOP_KEYS, defaults_text, in_toml
+from gpudash.config.schema import CLEANUP_KEYS, TOP_KEYS, in_toml
 from gpudash.core.errors import ExitCode
 
 SCHEMA = "gpudash.config/1"
@@ -102,6 +103,11 @@ def _rows(config: Config) -> Iterator[tuple[str, Value]]:
     """Yield every key that counts: the top level, groups, then what each section says."""
     for name in TOP_KEYS:
         yield name, config.top(name)
+    for name in CLEANUP_KEYS:
+        yield f"cleanup.{name}", config.cleanup(name)
+    for layer in (config.site, config.user):
+        for rule in layer.protect:
+            yield f"cleanup.protect.{rule.name}", Value(value=rule.why, where=layer.path or "")
     for name, group in config.group_entries.items():
         yield f"groups.{name}", Value(value=group.words, where=group.where)
     for layer in config.layers:

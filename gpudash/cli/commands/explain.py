@@ -10,6 +10,7 @@ from gpudash.core.explained import Story, told
 from gpudash.core.record import Record
 from gpudash.core.storytelling import as_markdown, as_text
 from gpudash.services.record_files import find_run, list_runs, read_record, records_folder
+from gpudash.services.unfinished import unfinished_orders
 
 SCHEMA = "gpudash.explain/1"
 FORMATS = ("text", "markdown", "json", "jsonl")
@@ -35,6 +36,13 @@ def run(words: list[str]) -> int:
             output.write(as_markdown(story))
         case _:
             output.write(as_text(story))
+    for one in unfinished_orders():
+        if one.run != record.run:
+            continue
+        diagnostics.say(
+            f"gpudash: {one.host}: what the order came to is not on record; where the host still "
+            f"knows: gpudash clean --resume {record.run}"
+        )
     for doubt in story.doubts:
         diagnostics.say(f"gpudash: {record.run}: {doubt}")
     return int(ExitCode.OK)

@@ -23,7 +23,6 @@ from gpudash.core.cleanup.reports import (
     Told,
     Waiting,
 )
-from gpudash.core.cleanup.state import State
 from gpudash.core.names import clean_text
 from gpudash.core.record import Line
 from gpudash.core.units import plural
@@ -84,7 +83,7 @@ def order_line(order: Order, host: str, serial: int) -> Line:
     )
 
 
-def report_line(report: Report, host: str, state: State) -> Line:
+def report_line(report: Report, host: str, boot_id: str | None) -> Line:
     """Return the line of a report."""
     details: dict[str, object] = {"report": report.number}
     pid = getattr(report.told, "pid", None)
@@ -97,7 +96,7 @@ def report_line(report: Report, host: str, state: State) -> Line:
         says=report_words(report.told),
         host=host,
         host_monotonic_s=report.host_s,
-        boot_id=state.order.boot_id if state.order else None,
+        boot_id=boot_id,
         details=details,
     )
 

@@ -35,6 +35,8 @@ class Rule:
     cgroups: tuple[str, ...] = ()
     """Globs over the path of the control group."""
     uids: tuple[int, ...] = ()
+    users: tuple[str, ...] = ()
+    """Globs over logins; a number is one too."""
     command: str = ""
     """Regular expression over the command line; the configuration checked that it is one."""
     is_users_own: bool = False
@@ -46,16 +48,26 @@ class Rule:
             self._has_unit(process.cgroup)
             or any(fnmatchcase(process.cgroup, glob) for glob in self.cgroups)
             or (process.exe_path is not None and self._has_exe(process.exe_path))
-            or any(process.comm == comm[:COMM_BYTES] for comm in self.comms)
+            or any(self._has_name(process, comm) for comm in self.comms)
             or process.identity.uid in self.uids
+            or any(fnmatchcase(process.user, user) for user in self.users)
+            or str(process.identity.uid) in self.users
             or bool(self.command and re.search(self.command, " ".join(process.argv)))
         )
+
+    def _has_name(self, process: Process, comm: str) -> bool:
+        if not self.is_users_own:
+            return process.comm == comm[:COMM_BYTES]
+        names = {process.comm, *(posixpath.basename(word) for word in process.argv[:1])}
+        return process.comm == comm[:COMM_BYTES] or any(fnmatchcase(name, comm) for name in names)
 
     def _has_unit(self, cgroup: str) -> bool:
         steps = cgroup.split("/")
         return any(fnmatchcase(step, unit) for unit in self.units for step in steps)
 
     def _has_exe(self, path: str) -> bool:
+        if self.is_users_own:
+            return any(fnmatchcase(path, exe) for exe in self.exes)
         return any(path == exe or path.endswith("/" + exe) for exe in self.exes)
 
 

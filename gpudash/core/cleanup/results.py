@@ -38,6 +38,15 @@ _STOPPED = {
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class PickedUp:
+    """What an order of an earlier run came to."""
+
+    run: str
+    says: str
+    targets: tuple[Target, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class HostResult:
     """How the cleanup of one host ended."""
 
@@ -60,6 +69,8 @@ class HostResult:
     was_sent: bool
     """An order left: from then on somebody may have been signalled."""
     is_simulated: bool
+    picked_up: tuple[PickedUp, ...] = ()
+    """Orders of earlier runs that were accounted for on the way."""
 
 
 def result_of(

@@ -1,0 +1,105 @@
+"""Picks up what an order of an earlier run came to, where its host still keeps the reports.
+
+Nobody is signalled. What comes is written into this run's record under the other's id, and only
+when it is durable the host may forget it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from dataclasses import replace
+
+from gpudash.core.cleanup.lines import report_line
+from gpudash.core.cleanup.progress import Target, after, lost
+from gpudash.core.cleanup.reports import Done, Report
+from gpudash.core.cleanup.unfinished import Unfinished
+from gpudash.core.record import Line
+from gpudash.services.courier import ORDER_PATIENCE_S
+from gpudash.services.ground import Ground
+from gpudash.services.record_files import RecordError
+from gpudash.sources.base import SourceError
+
+log = logging.getLogger(__name__)
+
+
+class Pickup:
+    """The reports of one earlier order."""
+
+    def __init__(self, unfinished: Unfinished, ground: Ground) -> None:
+        self._unfinished = unfinished
+        self._ground = ground
+        self._looking = ground.monitor.looking(unfinished.host)
+        self._reports: dict[int, Report] = {}
+        self._is_whole = asyncio.Event()
+        self.targets: tuple[Target, ...] = unfinished.targets
+        """What became of each, as far as it is known."""
+
+    async def fetch(self, patience_s: float) -> str:
+        """Fetch and record them; return one sentence on what came of it.
+
+        An order that still runs after that time is left alone.
+        """
+        run = self._unfinished.run
+        self._looking.report_listeners.append(self._hear)
+        try:
+            arguments: dict[str, object] = {"run": run, "from": 0}
+            refused = await self._looking.order("report", arguments, ORDER_PATIENCE_S)
+            if refused:
+                self.targets = lost(self.targets)
+                self._write("forgotten", f"the host can't tell any more of {run}: {refused}")
+                return f"the host can't tell any more what became of {run}"
+            try:
+                async with asyncio.timeout(patience_s):
+                    await self._is_whole.wait()
+            except TimeoutError:
+                return f"{run} still runs there"
+            return await self._keep(run)
+        except SourceError as error:
+            log.warning("[%s] %s: %s", self._unfinished.host, run, error)
+            return f"the host could not be asked about {run}"
+        finally:
+            self._looking.report_listeners.remove(self._hear)
+
+    def _hear(self, report: Report | None) -> None:
+        if report is None or report.run != self._unfinished.run:
+            return
+        self._reports[report.number] = report
+        count = len(self._reports)
+        is_done = any(isinstance(one.told, Done) for one in self._reports.values())
+        if is_done and set(self._reports) == set(range(count)):
+            self._is_whole.set()
+
+    async def _keep(self, run: str) -> str:
+        for number in sorted(self._reports):
+            report = self._reports[number]
+            self.targets = after(self.targets, report.told)
+            line = report_line(report, self._unfinished.host, None)
+            details = {**line.details, "of": run}
+            self._ground.run.write(replace(line, details=details))
+        ended = sum(one.is_over for one in self.targets)
+        says = f"{run}: {ended} of {len(self.targets)} accounted for, {len(self._reports)} reports"
+        try:
+            await self._ground.run.write_durably(self._line("fetched", says))
+        except RecordError as error:
+            log.warning("[%s] %s", self._unfinished.host, error)
+            return f"{says}; not on record"
+        drop: dict[str, object] = {"run": run, "from": len(self._reports), "drop": True}
+        await self._looking.order("report", drop, ORDER_PATIENCE_S)
+        return says
+
+    def _write(self, kind: str, says: str) -> None:
+        self._ground.run.write(self._line(kind, says))
+
+    def _line(self, kind: str, says: str) -> Line:
+        return Line(
+            kind=kind,
+            says=says,
+            host=self._unfinished.host,
+            details={
+                "of": self._unfinished.run,
+                "targets": [
+                    {"pid": one.identity.pid, "fate": one.fate.value} for one in self.targets
+                ],
+            },
+        )

@@ -1,0 +1,117 @@
+"""What a cleanup leaves when it is cut off: a finished order, and reports that can be fetched."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import sys
+
+from tests.cleaning.scenes import Scene, clean
+from tests.cli.running import wait_for
+from tests.isolation.room import in_a_room
+from tests.isolation.stage import Stage
+
+_LOCK = """
+import os, socket
+server = socket.socket(socket.AF_UNIX)
+server.bind("\\0gpudash/clean/%d" % os.stat("/proc/self/ns/pid").st_ino)
+server.listen(1)
+print(flush=True)
+input()
+"""
+
+
+@in_a_room
+def test_a_second_cleaner_is_refused_by_name_of_the_first(stage: Stage) -> None:
+    scene = Scene(stage)
+    holder = scene.holder(0)
+    other, _ = stage.start([sys.executable, "-c", _LOCK])
+    done = clean(stage, "--yes")
+    assert done.code == 2, done.text
+    assert done.host["refused"] == f"locked by pid {other}"
+    assert scene.is_alive(holder)
+    assert scene.signals() == []
+
+
+@in_a_room
+def test_a_killed_gpudash_leaves_a_finished_order_and_its_reports(stage: Stage) -> None:
+    scene = Scene(stage)
+    holder, bystander = scene.holder(0, ignore_term=True), scene.bystander()
+    process = scene.begin("--yes", "--grace", "2s")
+    scene.wait_for_line("signal", "SIGTERM")
+    process.send_signal(signal.SIGKILL)
+    process.wait()
+    assert scene.is_alive(holder), "nothing was forced yet"
+    wait_for(lambda: not scene.is_alive(holder))
+    run = scene.records()[-1].stem
+    told = stage.gpudash("explain", run)
+    assert b"no end is on record" in told.stdout
+    assert f"gpudash clean --resume {run}".encode() in told.stderr
+    done = clean(stage, "--resume", run)
+    assert done.code == 0, done.text
+    (before,) = done.host["picked_up"]
+    assert before["run"] == run
+    assert [(one["pid"], one["fate"]) for one in before["targets"]] == [(holder, "ended")]
+    sent = [(line["pid"], line["signal"], line["of"]) for line in scene.lines("signal")]
+    assert sent == [(holder, "TERM", run), (holder, "KILL", run)]
+    assert scene.is_alive(bystander)
+    again = stage.gpudash("clean", "--resume", run)
+    assert again.returncode == 2
+    assert b"unaccounted" in again.stderr
+
+
+@in_a_room
+def test_a_later_clean_picks_the_reports_up(stage: Stage) -> None:
+    scene = Scene(stage)
+    holder = scene.holder(0, ignore_term=True)
+    process = scene.begin("--yes", "--grace", "1s")
+    scene.wait_for_line("signal", "SIGTERM")
+    process.send_signal(signal.SIGKILL)
+    process.wait()
+    wait_for(lambda: not scene.is_alive(holder))
+    done = clean(stage, "--yes", "--hold", "500ms")
+    assert done.code == 0, done.text
+    assert [one["fate"] for one in done.host["picked_up"][0]["targets"]] == ["ended"]
+
+
+@in_a_room
+def test_ctrl_c_goes_no_further(stage: Stage) -> None:
+    scene = Scene(stage)
+    holder = scene.holder(0, ignore_term=True)
+    process = scene.begin("--yes", "--grace", "60s")
+    scene.wait_for_line("signal", "SIGTERM")
+    os.kill(process.pid, signal.SIGINT)
+    out, err = process.communicate(timeout=60)
+    assert process.returncode == 130, err.decode()
+    assert scene.is_alive(holder)
+    assert json.loads(out)["hosts"][0]["gpus"][0]["outcome"] == "HELD"
+    assert scene.signals() == [(holder, "TERM")]
+    assert [line["says"] for line in scene.lines("done")] == [
+        "the order was stopped: no further step"
+    ]
+
+
+@in_a_room
+def test_a_hand_that_is_killed_stops_no_order(stage: Stage) -> None:
+    """The order goes on, its reports come by the next hand."""
+    scene = Scene(stage)
+    holder = scene.holder(0, ignore_term=True)
+    process = scene.begin("--yes", "--grace", "2s")
+    scene.wait_for_line("signal", "SIGTERM")
+    (hand,) = scene.hands_of(process.pid)
+    os.kill(hand, signal.SIGKILL)
+    out, err = process.communicate(timeout=60)
+    assert process.returncode == 0, err.decode()
+    assert not scene.is_alive(holder)
+    assert scene.signals() == [(holder, "TERM"), (holder, "KILL")]
+    assert json.loads(out)["hosts"][0]["targets"][0]["fate"] == "ended"
+
+
+@in_a_room
+def test_time_that_is_over_ends_it(stage: Stage) -> None:
+    scene = Scene(stage)
+    holder = scene.holder(0, ignore_term=True)
+    done = clean(stage, "--yes", "--grace", "60s", "--timeout", "2s")
+    assert done.code == 5, done.text
+    assert scene.is_alive(holder)
