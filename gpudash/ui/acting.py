@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
 import sys
 import time
 from dataclasses import replace
+from functools import partial
 
 from textual import events
 from textual.app import App
@@ -54,11 +56,26 @@ class ActingApp(App[None]):
         self._cleanups = self._cleaning(monitor)
         self._outlook = Outlook(monitor, clock)
 
+    @property
+    def clean_ways(self) -> CleanWays | None:
+        """Return what cleanups from here need; None where nothing may be done."""
+        return self._clean
+
     def watch_on(self) -> None:
         """Prove, and keep up who belongs together, from now on."""
         self._proof.start()
         if self._clean is not None:
+            loop = asyncio.get_running_loop()
+
+            def tell(problem: str) -> None:
+                loop.call_soon_threadsafe(partial(self._tell_trouble, problem))
+
+            self._clean.teller.to = tell
             self._outlook.start()
+
+    def _tell_trouble(self, problem: str) -> None:
+        """Say that a record can't be written: a cleanup goes without it then."""
+        self.notify(problem, severity="warning", markup=False)
 
     async def watch_no_more(self) -> None:
         """Let go of everything but the monitor."""
@@ -135,6 +152,10 @@ class ActingApp(App[None]):
         self._begin_cleanup(target, is_shown_first=True)
 
     def _begin_cleanup(self, target: Target | None, *, is_shown_first: bool) -> None:
+        locked = self._clean.readonly if self._clean else frozenset()
+        if target is not None and (names := [one for one in target.hosts if one in locked]):
+            self.notify(f"{names[0]} is read-only: the configuration says so", markup=False)
+            target = None
         if target is not None:
             used = replace(target, glyphs=self._scene.glyphs, done=self._scene.unmark)
             fleet = self._monitor.fleet

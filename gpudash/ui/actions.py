@@ -109,7 +109,7 @@ ACTIONS = (
         "escape",
         "esc",
         "stop",
-        "Stop proving; v begins anew. While a cleanup runs: end nobody more.",
+        "Stop proving; v begins anew.",
         "stop_proof",
     ),
     Action(
@@ -140,7 +140,12 @@ ACTIONS = (
 
 def offered(*, is_readonly: bool) -> tuple[Action, ...]:
     """Return the actions that there are; read-only none that does something to a host."""
-    return tuple(one for one in ACTIONS if not (is_readonly and one.acts))
+    if is_readonly:
+        return tuple(one for one in ACTIONS if not one.acts)
+    more = " While a cleanup runs: end nobody more."
+    return tuple(
+        one._replace(help=one.help + more) if one.id == "proof.stop" else one for one in ACTIONS
+    )
 
 
 def footer_keys(

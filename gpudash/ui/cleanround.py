@@ -9,11 +9,14 @@ from gpudash.core.cleanup.consent import runs_at_once
 from gpudash.core.cleanup.course import Course, followed
 from gpudash.core.cleanup.phases import Phase
 from gpudash.core.cleanup.plan import Plan
+from gpudash.core.cleanup.results import joint_code
 from gpudash.core.families import holders
 from gpudash.core.model import Fleet
+from gpudash.core.record import ended
 from gpudash.services.cleaner import Cleaner
 from gpudash.services.cleaning import Cleaning
 from gpudash.services.clock import Clock
+from gpudash.services.recorder import Run
 from gpudash.ui.paint.cleaning import CleaningView, HostProgress
 from gpudash.ui.paint.plandialog import PlanView
 from gpudash.ui.paint.plankeys import letters_of, toggles_of
@@ -27,6 +30,8 @@ class Round:
 
     target: Target
     cleaner: Cleaner
+    run: Run
+    """Its record."""
     is_shown_first: bool
     keys: int
     """How many keys had been pressed when it was asked for."""
@@ -35,6 +40,14 @@ class Round:
     """Of each listed pid, by host: as on the screen when it began."""
     courses: dict[str, Course | None] = field(default_factory=dict)
     screen: PlanScreen | None = None
+
+    async def close(self) -> None:
+        """Let go of the hosts and end the record; what hosts carry they carry to its end."""
+        await self.cleaner.close()
+        if not self.run.has_ended:
+            results = self.cleaner.results()
+            says = "; ".join(f"{one.host}: {one.says}" for one in results)
+            self.run.end(ended(int(joint_code(results)), says))
 
     @property
     def cleanings(self) -> Mapping[str, Cleaning]:
@@ -95,7 +108,7 @@ class Round:
             glyphs=self.target.glyphs,
         )
 
-    def progress(self, clock: Clock, record: str) -> CleaningView | None:
+    def progress(self, clock: Clock) -> CleaningView | None:
         """Return the cleanups under way; None where none is before its proof."""
         hosts = tuple(
             HostProgress(
@@ -111,7 +124,7 @@ class Round:
         )
         if not any(one.is_running for one in hosts):
             return None
-        return CleaningView(hosts, clock.now(), clock.wall, record)
+        return CleaningView(hosts, clock.now(), clock.wall, self.run.path.name)
 
 
 def screen_letters(fleet: Fleet) -> dict[tuple[str, int], str]:

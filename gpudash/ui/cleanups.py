@@ -19,6 +19,7 @@ from gpudash.core.model import Fleet
 from gpudash.core.scope import Scope
 from gpudash.services.cleaner import Cleaner
 from gpudash.services.clock import Clock
+from gpudash.services.recorder import Run
 from gpudash.ui.cleanround import Round, screen_letters
 from gpudash.ui.keystrokes import QUIET_S, Keystrokes
 from gpudash.ui.paint.cleaning import CleaningView
@@ -26,8 +27,8 @@ from gpudash.ui.screens.plan import PlanScreen, Turned
 from gpudash.ui.strips import Ink
 from gpudash.ui.targets import Target
 
-MakeCleaner = Callable[[Scope | None, tuple[str, ...], Callable[[], None]], tuple[Cleaner, str]]
-"""Scope, names of the hosts, what is called after each change; with the record's name."""
+MakeCleaner = Callable[[Scope | None, tuple[str, ...], Callable[[], None]], tuple[Cleaner, Run]]
+"""Scope, names of the hosts, what is called after each change; with the record of it."""
 
 
 class Cleanups:
@@ -51,7 +52,6 @@ class Cleanups:
         self._changed = changed
         self._confirms_always = confirms_always
         self._round: Round | None = None
-        self._record = ""
         self._cleaned: set[str] = set()
         """Hosts of which a cleanup was seen through: only there one key may run it."""
         self._tasks: set[asyncio.Task[None]] = set()
@@ -69,7 +69,7 @@ class Cleanups:
 
     def view(self) -> CleaningView | None:
         """Return the cleanups under way; None while nothing is, or all is in the proof's hands."""
-        return self._round.progress(self._clock, self._record) if self._round else None
+        return self._round.progress(self._clock) if self._round else None
 
     def begin(self, target: Target, fleet: Fleet, ink: Ink, *, is_shown_first: bool) -> None:
         """Look at the hosts of a target and show the plan; one key may be all if all allow it."""
@@ -79,10 +79,11 @@ class Cleanups:
         self._drop()
         self._ink = ink
         was_alone = self._keys.is_after_quiet
-        cleaner, self._record = self._make(target.scope, target.hosts, self._heard)
+        cleaner, run = self._make(target.scope, target.hosts, self._heard)
         self._round = Round(
             target=target,
             cleaner=cleaner,
+            run=run,
             is_shown_first=is_shown_first or self._confirms_always or not was_alone,
             keys=self._keys.count,
             asked_s=self._keys.last_s,
@@ -94,7 +95,7 @@ class Cleanups:
     def _drop(self) -> None:
         before, self._round = self._round, None
         if before is not None:
-            task = asyncio.get_running_loop().create_task(before.cleaner.close())
+            task = asyncio.get_running_loop().create_task(before.close())
             self._tasks.add(task)
             task.add_done_callback(self._tasks.discard)
 

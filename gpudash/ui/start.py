@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import gc
-import logging
 import os
 import sys
 from collections.abc import Callable
+from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from gpudash.core.errors import UsageError
@@ -17,14 +17,15 @@ from gpudash.ui.paint.terminal import depth_of, glyphs_of
 from gpudash.ui.theme import DEFAULT, MONO, Theme, load_all, load_theme
 
 if TYPE_CHECKING:
+    from gpudash.core.cleanup.protection import Rule
     from gpudash.services.door import Door
     from gpudash.services.monitor import FleetMonitor
     from gpudash.ui.app import GpudashApp
     from gpudash.ui.cleanways import CleanWays
     from gpudash.ui.paint.view import Density
 
-log = logging.getLogger(__name__)
-
+RECORD_S = 3.0
+"""So long the records may take at the end."""
 _SYSTEMS = {
     Depth.TRUE: "truecolor",
     Depth.MANY: "256",
@@ -41,6 +42,10 @@ class Acts(NamedTuple):
     """Hosts that are only looked at."""
     confirms_always: bool = False
     """Every plan is shown, also where one key would do."""
+    rules: tuple[Rule, ...] = ()
+    """Of the configuration: who is protected besides."""
+    folder: Path | None = None
+    """Of the records; None for the usual one."""
 
 
 class Looks:
@@ -80,6 +85,7 @@ def show(
     """Run the dashboard until the user leaves; return the exit code. No `acts`: read-only."""
     app = _app(monitor, looks, screen, demo, None, acts)
     app.run()
+    _end_records(app)
     return app.return_code or 0
 
 
@@ -94,6 +100,7 @@ async def show_in_loop(
     """Do the same in a loop that runs already, with connections that are open in it."""
     app = _app(monitor, looks, screen, None, door, acts)
     await app.run_async()
+    _end_records(app)
     return app.return_code or 0
 
 
@@ -136,16 +143,25 @@ def _app(
     return app
 
 
+def _end_records(app: GpudashApp) -> None:
+    """Wait until what was done is written down, as far as the disk takes it."""
+    if app.clean_ways is not None:
+        app.clean_ways.recorder.end(RECORD_S)
+
+
 def _clean_ways(acts: Acts | None) -> CleanWays | None:
     if acts is None:
         return None
     from gpudash.services.recorder import Recorder
-    from gpudash.ui.cleanways import CleanWays
+    from gpudash.ui.cleanways import CleanWays, Teller
 
-    # Problems of the record are told by whoever waits for it; the log has them all.
-    recorder = Recorder(tell=log.warning)
+    teller = Teller()
     return CleanWays(
-        recorder=recorder, readonly=acts.readonly, confirms_always=acts.confirms_always
+        recorder=Recorder(acts.folder, tell=teller),
+        teller=teller,
+        readonly=acts.readonly,
+        confirms_always=acts.confirms_always,
+        rules=acts.rules,
     )
 
 
