@@ -1,4 +1,4 @@
-"""The app over a simulated host that really is cleaned: its hand's orders are what tests look at."""
+"""The app over a simulated host that is really cleaned; tests look at the orders of its hand."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from textual import events
 from textual.pilot import Pilot
 
 from gpudash.core.cleanup.phases import Phase
@@ -86,6 +87,15 @@ class Cleaned:
         await self.pilot.press(*keys)
         await self.pilot.pause()
 
+    async def burst(self, text: str) -> None:
+        """Let characters come as a terminal gives what was pasted or typed ahead: all at once."""
+        for char in text:
+            name = {"/": "slash", " ": "space", "\n": "enter"}.get(char, char)
+            key = events.Key(name, None if char == "\n" else char)
+            key.set_sender(self.app)
+            self.app.post_message(key)
+        await self.pilot.pause()
+
     async def until(self, holds: Callable[[], bool]) -> None:
         """Wait until something holds; it fails where that takes too long."""
         async with asyncio.timeout(PATIENCE_S):
@@ -105,8 +115,6 @@ class Cleaned:
 
     async def settled(self) -> None:
         """Wait until what the newest key could still do has been done."""
-        count = asyncio.all_tasks()
-        del count
         await self.pilot.pause(0.2)
 
 
