@@ -33,8 +33,9 @@ PATIENCE_S = 30.0
 class Skipping:
     """The system's clock, which can be set forward."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, shows_time: bool = False) -> None:
         self._system = SystemClock()
+        self._shows_time = shows_time
         self.ahead_s = 0.0
 
     def now(self) -> float:
@@ -44,7 +45,7 @@ class Skipping:
         return self._system.unix() + self.ahead_s
 
     def wall(self, at_s: float) -> str:
-        return "12:06:24"
+        return self._system.wall(at_s - self.ahead_s) if self._shows_time else "12:06:24"
 
 
 @dataclass
@@ -56,6 +57,11 @@ class Cleaned:
     clock: Skipping
     machines: tuple[Machine, ...]
     records: Path
+    pace: Pace
+
+    def demo_s(self) -> float:
+        """Return demo time."""
+        return self.pace.now_s()
 
     @property
     def orders(self) -> list[dict[str, Any]]:
@@ -126,9 +132,10 @@ async def cleaned(
     *,
     is_readonly: bool = False,
     confirms_always: bool = False,
+    shows_time: bool = False,
 ) -> AsyncIterator[Cleaned]:
     """Run the app over a demo scenario, with families known."""
-    clock = Skipping()
+    clock = Skipping(shows_time=shows_time)
     hosts = machines(parse_scenario(scenario), 1)
     pace = Pace(clock=clock.now, sleep=asyncio.sleep, origin_s=clock.now())
     monitor = FleetMonitor(tuple(DemoSource(one, pace) for one in hosts), clock)
@@ -136,7 +143,7 @@ async def cleaned(
     ways = None if is_readonly else CleanWays(recorder=recorder, confirms_always=confirms_always)
     app = GpudashApp(monitor, clock, Scene(clock), [load_theme("gpudash-dark")[0]], clean=ways)
     async with app.run_test(size=size, notifications=True) as pilot:
-        shown = Cleaned(app, pilot, clock, hosts, folder)
+        shown = Cleaned(app, pilot, clock, hosts, folder, pace)
 
         def is_known() -> bool:
             host = monitor.fleet.hosts[0]

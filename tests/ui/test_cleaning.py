@@ -263,6 +263,51 @@ async def test_one_key_only_after_a_first_cleanup_and_for_leftovers_alone(tmp_pa
         assert shown.orders == []
 
 
+async def test_one_key_is_enough_where_all_are_leftovers_of_ones_own(tmp_path: Path) -> None:
+    async with cleaned(tmp_path, "fleet:7x2") as shown:
+        name = "node07"
+        shown.app._scene.focus = name
+        await shown.until(lambda: bool(shown.app._monitor.fleet.host(name).kin))
+        await shown.opened("c")
+        await shown.settled()
+        # The first one there: look at it.
+        assert shown.orders == []
+        shown.let_read()
+        await shown.press("escape")
+        shown.app._cleanups._cleaned.add(name)
+        shown.clock.ahead_s += 1.0
+        await shown.press("c")
+        await shown.until(lambda: bool(shown.orders))
+        assert len(ordered_pids(shown)) == 2
+
+
+async def test_one_key_with_others_after_it_is_none(tmp_path: Path) -> None:
+    async with cleaned(tmp_path, "fleet:7x2") as shown:
+        name = "node07"
+        shown.app._scene.focus = name
+        await shown.until(lambda: bool(shown.app._monitor.fleet.host(name).kin))
+        shown.app._cleanups._cleaned.add(name)
+        for text in ("cd /data/city\n", "xc"):
+            shown.clock.ahead_s += 1.0
+            await shown.burst(text)
+            await shown.until(lambda: shown.is_planning and bool(shown.plan.view.plans))
+            await shown.settled()
+            assert shown.orders == []
+            await shown.press("escape")
+
+
+async def test_always_asks(tmp_path: Path) -> None:
+    async with cleaned(tmp_path, "fleet:7x2", confirms_always=True) as shown:
+        name = "node07"
+        shown.app._scene.focus = name
+        await shown.until(lambda: bool(shown.app._monitor.fleet.host(name).kin))
+        shown.app._cleanups._cleaned.add(name)
+        shown.clock.ahead_s += 1.0
+        await shown.opened("c")
+        await shown.settled()
+        assert shown.orders == []
+
+
 # -- read-only ----------------------------------------------------------------------------------
 
 

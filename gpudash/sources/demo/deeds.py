@@ -50,6 +50,10 @@ class Deeds:
         left_s = self.ended_s(task.keeper if task.is_dead else task.pid) - at_s
         return max(0, round(left_s * MIB_A_SECOND)) if left_s * MIB_A_SECOND < mib else mib
 
+    def leave(self, pid: int, at_s: float) -> None:
+        """Let a process end by itself."""
+        self._fates.append(Fate(pid=pid, sent_s=at_s, ends_s=at_s))
+
     # -- orders ------------------------------------------------------------------------------
 
     def take(

@@ -106,7 +106,7 @@ def _head(
         (left(letter or glyphs.nothing, 2), f"{owner} b"),
         (" ", "text"),
     )
-    memory = _memory(family)
+    memory = _memory(family, is_short=columns.inner < 60)
     end: Row = (*_map(family, plan, owner, columns, glyphs), *memory, ("  ", "text"))
     room = columns.inner - row_width(start) - row_width(end) - 1
     name = family_name(family)
@@ -126,15 +126,18 @@ def family_name(family: FamilyPlan) -> str:
     return f"{label.split(' ')[0]} leftovers" if family.life is Life.LEFTOVER else label
 
 
-def _memory(family: FamilyPlan) -> Row:
+def _memory(family: FamilyPlan, *, is_short: bool) -> Row:
     used, is_complete = family.used_bytes
+    if is_short and used >= _GIB:
+        return ((right(gib(used), 6), "text-strong b"),)
     if used >= _GIB:
         return (right(("" if is_complete else "≥") + gib(used), 8), "text-strong b"), (
             " GiB",
             "text-muted",
         )
     words = format_memory(used) if used or is_complete else "?"
-    return ((right(words, 12), "text-strong b" if used else "text-muted"),)
+    width = 8 if is_short else 12
+    return ((right(words, width), "text-strong b" if used else "text-muted"),)
 
 
 def _map(family: FamilyPlan, plan: Plan, owner: str, columns: PlanColumns, glyphs: Glyphs) -> Row:
