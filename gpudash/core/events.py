@@ -49,6 +49,8 @@ class Ack:
     """Of `process`: pids that do not exist there."""
     is_last: bool = True
     """False when more lines with this id follow."""
+    answers: tuple[tuple[int, int | None, str], ...] = ()
+    """Of `managers`: place of the question, exit code (None: no answer in time), text."""
     wall_s: float | None = None
     """Of `ping`: the host's wall clock, seconds since 1970 UTC."""
 

@@ -75,9 +75,14 @@ def open_on(host: Host, gpu: Gpu) -> tuple[Process, ...]:
     )
 
 
-def has_uvm(process: Process) -> bool:
-    """Tell whether it can run CUDA: who only watches GPUs has no handle of unified memory."""
-    return any(handle.device is Device.UVM for handle in process.handles)
+def can_compute(process: Process) -> bool:
+    """Tell whether it can run CUDA.
+
+    A handle of unified memory alone says little: NVML opens that node too (seen with driver 580 on
+    an H200), so who only watches is told by libcuda, which it does not load.
+    """
+    has_node = any(handle.device is Device.UVM for handle in process.handles)
+    return has_node and process.has_cuda is not False
 
 
 # -- who it is ---------------------------------------------------------------------------------
@@ -160,7 +165,7 @@ def keepers(host: Host, gpu: Gpu, pid: int) -> tuple[Process, ...]:
         related = tuple(process for process in group if was_started_by(process, pid))
         if related:
             return related
-    able = tuple(process for process in unlisted if has_uvm(process))
+    able = tuple(process for process in unlisted if can_compute(process))
     return able or unlisted
 
 

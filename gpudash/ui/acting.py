@@ -12,9 +12,11 @@ from textual import events
 from textual.app import App
 from textual.driver import Driver
 
+from gpudash.core.baselines import Baselines
 from gpudash.services.clock import Clock
 from gpudash.services.monitor import FleetMonitor
 from gpudash.services.outlook import Outlook
+from gpudash.services.recorder import Recorder
 from gpudash.ui.actions import ACTIONS
 from gpudash.ui.cleanups import Cleanups
 from gpudash.ui.cleanways import CleanWays
@@ -41,6 +43,8 @@ class ActingApp(App[None]):
         clean: CleanWays | None,
         *,
         driver_class: type[Driver] | None,
+        baselines: Baselines,
+        recorder: Recorder | None,
     ) -> None:
         """Without `clean` nothing can be done to a host."""
         # Rows come in the colours that the terminal has: no filter needs to look at them again.
@@ -51,15 +55,12 @@ class ActingApp(App[None]):
         self._seen = -1
         self._keys = Keystrokes()
         self._clean = clean
+        self._baselines = baselines
+        self._recorder = recorder
         self._scene.is_readonly = clean is None
         self._proof = self._proving(monitor)
         self._cleanups = self._cleaning(monitor)
         self._outlook = Outlook(monitor, clock)
-
-    @property
-    def clean_ways(self) -> CleanWays | None:
-        """Return what cleanups from here need; None where nothing may be done."""
-        return self._clean
 
     def watch_on(self) -> None:
         """Prove, and keep up who belongs together, from now on."""
@@ -114,7 +115,7 @@ class ActingApp(App[None]):
         await super().on_event(event)
 
     def _proving(self, monitor: FleetMonitor) -> ScreenProof:
-        return ScreenProof(monitor, self._clock, self.bell)
+        return ScreenProof(monitor, self._clock, self.bell, self._baselines, self._recorder)
 
     def action_verify(self) -> None:
         """Prove what is marked, or everything, from now on; the marks end with it."""

@@ -12,9 +12,11 @@ from textual.binding import Binding, BindingType
 from textual.driver import Driver
 from textual.screen import Screen
 
+from gpudash.core.baselines import NO_BASELINES, Baselines
 from gpudash.services.clock import Clock
 from gpudash.services.door import Door
 from gpudash.services.monitor import FleetMonitor
+from gpudash.services.recorder import Recorder
 from gpudash.ui.acting import ActingApp
 from gpudash.ui.actions import action_of
 from gpudash.ui.cleanways import CleanWays
@@ -63,13 +65,23 @@ class GpudashApp(ActingApp):
         door: Door | None = None,
         driver_class: type[Driver] | None = None,
         last_resort: LastResort | None = None,
+        baselines: Baselines = NO_BASELINES,
+        recorder: Recorder | None = None,
         clean: CleanWays | None = None,
     ) -> None:
         """`themes`: the first is shown. `demo` makes the fleet that the first screen opens.
 
         Without `clean` the screen is read-only.
         """
-        super().__init__(monitor, clock, scene, clean, driver_class=driver_class)
+        super().__init__(
+            monitor,
+            clock,
+            scene,
+            clean,
+            driver_class=driver_class,
+            baselines=baselines,
+            recorder=recorder,
+        )
         self._themes = tuple(themes)
         self._make_demo = demo
         self._before_demo: FleetMonitor | None = None
@@ -117,6 +129,8 @@ class GpudashApp(ActingApp):
             self._waiting.cancel()
         await self.watch_no_more()
         await self._monitor.stop()
+        if self._recorder is not None:
+            await self._recorder.close()
 
     def on_resize(self, _event: events.Resize) -> None:
         """Divide the screen anew; the first size comes before there is a screen."""

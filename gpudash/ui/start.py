@@ -17,15 +17,15 @@ from gpudash.ui.paint.terminal import depth_of, glyphs_of
 from gpudash.ui.theme import DEFAULT, MONO, Theme, load_all, load_theme
 
 if TYPE_CHECKING:
+    from gpudash.core.baselines import Baselines
     from gpudash.core.cleanup.protection import Rule
     from gpudash.services.door import Door
     from gpudash.services.monitor import FleetMonitor
+    from gpudash.services.recorder import Recorder
     from gpudash.ui.app import GpudashApp
-    from gpudash.ui.cleanways import CleanWays
+    from gpudash.ui.cleanways import CleanWays, Teller
     from gpudash.ui.paint.view import Density
 
-RECORD_S = 3.0
-"""So long the records may take at the end."""
 _SYSTEMS = {
     Depth.TRUE: "truecolor",
     Depth.MANY: "256",
@@ -85,7 +85,6 @@ def show(
     """Run the dashboard until the user leaves; return the exit code. No `acts`: read-only."""
     app = _app(monitor, looks, screen, demo, None, acts)
     app.run()
-    _end_records(app)
     return app.return_code or 0
 
 
@@ -100,7 +99,6 @@ async def show_in_loop(
     """Do the same in a loop that runs already, with connections that are open in it."""
     app = _app(monitor, looks, screen, None, door, acts)
     await app.run_async()
-    _end_records(app)
     return app.return_code or 0
 
 
@@ -119,46 +117,50 @@ def _app(
     # Exported by a shell or a readline above us, they would freeze the size: the terminal knows.
     for name in ("COLUMNS", "LINES"):
         os.environ.pop(name, None)
+    from gpudash.config.baselines import load_baselines
     from gpudash.services.clock import SystemClock
+    from gpudash.services.recorder import Recorder
     from gpudash.ui.app import GpudashApp
+    from gpudash.ui.cleanways import Teller
+    from gpudash.ui.paint.tally import Ledger
     from gpudash.ui.scene import Scene
 
     clock = SystemClock()
+    baselines = load_baselines()
+    teller = Teller()
+    recorder = Recorder(acts.folder if acts else None, tell=teller)
     others, _ = load_all()
     themes = [looks.theme, *(one for name, one in others.items() if name != looks.theme.name)]
     app = GpudashApp(
         monitor,
         clock,
-        Scene(clock, glyphs=looks.glyphs, density=looks.density),
+        Scene(clock, glyphs=looks.glyphs, density=looks.density, ledger=Ledger(baselines)),
         themes,
         depth=looks.depth,
         demo=demo,
         door=door,
         driver_class=_driver(screen),
         last_resort=screen.last_resort,
-        clean=_clean_ways(acts),
+        baselines=baselines,
+        recorder=recorder,
+        clean=_clean_ways(acts, recorder, teller, baselines),
     )
     # Modules stay for good: a full collection that walks over them costs a tenth of the CPU time.
     gc.freeze()
     return app
 
 
-def _end_records(app: GpudashApp) -> None:
-    """Wait until what was done is written down, as far as the disk takes it."""
-    if app.clean_ways is not None:
-        app.clean_ways.recorder.end(RECORD_S)
-
-
-def _clean_ways(acts: Acts | None) -> CleanWays | None:
+def _clean_ways(
+    acts: Acts | None, recorder: Recorder, teller: Teller, baselines: Baselines
+) -> CleanWays | None:
     if acts is None:
         return None
-    from gpudash.services.recorder import Recorder
-    from gpudash.ui.cleanways import CleanWays, Teller
+    from gpudash.ui.cleanways import CleanWays
 
-    teller = Teller()
     return CleanWays(
-        recorder=Recorder(acts.folder, tell=teller),
+        recorder=recorder,
         teller=teller,
+        baselines=baselines,
         readonly=acts.readonly,
         confirms_always=acts.confirms_always,
         rules=acts.rules,

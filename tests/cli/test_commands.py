@@ -185,6 +185,8 @@ def loaded(
         ("check", "--hold", "250ms"),
         ("wait", "--zero", "--hold", "250ms"),
         ("wait", "--gpus", "1", "--hold", "250ms"),
+        ("follow", "--log", "/dev/null", "--once"),
+        ("follow", "--help"),
     ],
     ids=" ".join,
 )

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections import defaultdict
 
 from gpudash.core.families import BOUNDARIES, gpu_processes, pids_are_local
+from gpudash.core.holders import can_compute
 from gpudash.core.holding import Device, Existence, Process, Scan
 from gpudash.core.model import Gpu, Host, Kind
 from gpudash.core.scope import normal_bus_id
@@ -119,14 +120,15 @@ class Table:
     def could_hold(self, process: Process) -> bool:
         """Tell whether its handles are those of a program that computes.
 
-        CUDA needs nvidia-uvm beside the GPU; a monitor opens none. A stand-in device has no such
-        companion, and of a mapping without a descriptor only the path is known.
+        CUDA needs nvidia-uvm beside the GPU, and libcuda: a monitor may have the first. A stand-in
+        device has no such companion, and of a mapping without a descriptor only the path is known.
         """
         if not self.gpu_handles(process):
             return False
-        return self.scan.is_simulated or any(
-            handle.device is Device.UVM or handle.is_thread_only or not handle.count
-            for handle in process.handles
+        return (
+            self.scan.is_simulated
+            or can_compute(process)
+            or any(handle.is_thread_only or not handle.count for handle in process.handles)
         )
 
     # -- the tree ------------------------------------------------------------------------------
