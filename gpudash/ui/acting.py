@@ -54,6 +54,7 @@ class ActingApp(App[None]):
         self._scene = scene
         self._seen = -1
         self._keys = Keystrokes()
+        self._newest_input: events.Event | None = None
         self._clean = clean
         self._baselines = baselines
         self._recorder = recorder
@@ -109,7 +110,10 @@ class ActingApp(App[None]):
 
     async def on_event(self, event: events.Event) -> None:
         """Take note of when keys were pressed, before anybody gets them."""
-        if isinstance(event, events.Key | events.Paste):
+        is_input = isinstance(event, events.Key | events.Paste)
+        # What nobody took on a screen comes by here again.
+        if is_input and event is not self._newest_input:
+            self._newest_input = event
             lag_s = max(0.0, time.monotonic() - event.time) if sys.platform != "win32" else 0.0
             self._keys.note(self._clock.now() - lag_s)
         await super().on_event(event)
@@ -134,6 +138,7 @@ class ActingApp(App[None]):
             self._keys,
             make,
             self.repaint_soon,
+            monitor.note,
             confirms_always=confirms_always,
         )
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from gpudash.core.cleanup.consent import runs_at_once
+from gpudash.core.cleanup.consent import Given, chosen, runs_at_once
 from gpudash.core.cleanup.course import Course, followed
 from gpudash.core.cleanup.phases import Phase
 from gpudash.core.cleanup.plan import Plan
@@ -40,6 +40,8 @@ class Round:
     """Of each listed pid, by host: as on the screen when it began."""
     courses: dict[str, Course | None] = field(default_factory=dict)
     screen: PlanScreen | None = None
+    told: set[str] = field(default_factory=set)
+    """Hosts whose result was told."""
 
     async def close(self) -> None:
         """Let go of the hosts and end the record; what hosts carry they carry to its end."""
@@ -84,6 +86,12 @@ class Round:
             and all(runs_at_once(plan) for plan in self.plans)
         )
 
+    def begun_words(self, plan: Plan, given: Given) -> str:
+        """Say who was agreed to be ended on one host."""
+        letters = letters_of((plan,), self.letters)
+        names = sorted(letters[plan.host, family] for family in chosen(plan, given))
+        return f"cleanup of {', '.join(names)} started by you"
+
     def follow(self, at_s: float) -> None:
         """Take note of when things were seen to happen."""
         for name, one in self.cleanings.items():
@@ -108,6 +116,16 @@ class Round:
             glyphs=self.target.glyphs,
         )
 
+    def _letters_on(self, one: Cleaning) -> dict[int, str]:
+        """Return the letter of every pid in a host's plan."""
+        plan = one.state.plan
+        if plan is None:
+            return {}
+        letters = letters_of((plan,), self.letters)
+        return {
+            pid: letters[plan.host, family.id] for family in plan.families for pid in family.pids
+        }
+
     def progress(self, clock: Clock) -> CleaningView | None:
         """Return the cleanups under way; None where none is before its proof."""
         hosts = tuple(
@@ -115,9 +133,7 @@ class Round:
                 name=name,
                 state=one.state,
                 course=self.courses.get(name),
-                letters={
-                    pid: letter for (host, pid), letter in self.letters.items() if host == name
-                },
+                letters=self._letters_on(one),
             )
             for name, one in self.cleanings.items()
             if one.state.given is not None

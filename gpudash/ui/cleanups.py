@@ -15,7 +15,8 @@ from gpudash.core.cleanup.forecast import given_for
 from gpudash.core.cleanup.phases import Phase
 from gpudash.core.cleanup.plan import Plan
 from gpudash.core.cleanup.results import Stop
-from gpudash.core.model import Fleet
+from gpudash.core.errors import ExitCode
+from gpudash.core.model import Fleet, Happening
 from gpudash.core.scope import Scope
 from gpudash.services.cleaner import Cleaner
 from gpudash.services.clock import Clock
@@ -41,15 +42,17 @@ class Cleanups:
         keys: Keystrokes,
         make: MakeCleaner | None,
         changed: Callable[[], None],
+        tell: Callable[[Happening], None],
         *,
         confirms_always: bool = False,
     ) -> None:
-        """`changed` is called when there is something new to paint."""
+        """`changed` is called when there is something new to paint, `tell` with what happened."""
         self._app = app
         self._clock = clock
         self._keys = keys
         self._make = make
         self._changed = changed
+        self._tell = tell
         self._confirms_always = confirms_always
         self._round: Round | None = None
         self._cleaned: set[str] = set()
@@ -114,9 +117,22 @@ class Cleanups:
         for name, one in round_.cleanings.items():
             if one.state.phase is Phase.DONE and one.state.is_sent:
                 self._cleaned.add(name)
+                self._tell_result(round_, name)
         if round_.is_planned:
             self._settle(round_)
         self._changed()
+
+    def _tell_result(self, round_: Round, name: str) -> None:
+        """Say once what a host's cleanup came to."""
+        if name in round_.told:
+            return
+        round_.told.add(name)
+        result = next(one for one in round_.cleaner.results() if one.host == name)
+        tone = "good" if result.exit_code is ExitCode.OK else "warn"
+        self._note(name, f"cleaned: {result.says}" if tone == "good" else result.says, tone)
+
+    def _note(self, host: str, words: str, tone: str) -> None:
+        self._tell(Happening(at_s=self._clock.now(), host=host, words=words, tone=tone))
 
     def _settle(self, round_: Round) -> None:
         """Show what waits for consent, or close the dialog where nothing does."""
@@ -168,6 +184,7 @@ class Cleanups:
             one = round_.cleanings[plan.host]
             given = given_for(plan, frozenset(id_ for host, id_ in turned if host == plan.host))
             if given.is_confirmed:
+                self._note(plan.host, round_.begun_words(plan, given), "warn")
                 one.confirm(given, plan.digest)
             else:
                 one.give_up()

@@ -15,7 +15,9 @@ from textual.pilot import Pilot
 from gpudash.core.cleanup.phases import Phase
 from gpudash.services.clock import SystemClock
 from gpudash.services.monitor import FleetMonitor
+from gpudash.services.past import seed
 from gpudash.services.recorder import Recorder
+from gpudash.sources.demo import prehistory
 from gpudash.sources.demo.machine import Machine
 from gpudash.sources.demo.scenario import parse_scenario
 from gpudash.sources.demo.scenes import machines
@@ -139,6 +141,9 @@ async def cleaned(
     hosts = machines(parse_scenario(scenario), 1)
     pace = Pace(clock=clock.now, sleep=asyncio.sleep, origin_s=clock.now())
     monitor = FleetMonitor(tuple(DemoSource(one, pace) for one in hosts), clock)
+    if shows_time:
+        for past in prehistory(parse_scenario(scenario), 1):
+            seed(monitor.history, past.host, past.gpu, int(clock.now()), past.values)
     recorder = Recorder(folder, tell=lambda problem: None)
     ways = None if is_readonly else CleanWays(recorder=recorder, confirms_always=confirms_always)
     app = GpudashApp(monitor, clock, Scene(clock), [load_theme("gpudash-dark")[0]], clean=ways)

@@ -63,7 +63,8 @@ def rest_of(machine: Machine, at_s: float, pids: list[int]) -> dict[str, object]
 
 
 def _handles(gpus: list[int], *, can_compute: bool) -> list[list[object]]:
-    handles: list[list[object]] = [["gpu", bus_id(gpu), 4, 0] for gpu in gpus]
+    count = 4 if can_compute else 1
+    handles: list[list[object]] = [["gpu", bus_id(gpu), count, 0] for gpu in gpus]
     if gpus:
         handles.append(["control", None, 1, 0])
     return [*handles, ["uvm", None, 2, 0]] if gpus and can_compute else handles

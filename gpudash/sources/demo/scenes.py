@@ -114,9 +114,9 @@ def _daemons(gpus: int) -> tuple[Bystander, ...]:
     every = tuple(range(gpus))
     start_s = _BOOTED_S + 40
     return (
-        Bystander(task=daemon(1_604, start_s, "/usr/bin/nv-fabricmanager"), gpus=every),
+        Bystander(task=daemon(1_604, start_s, "/usr/bin/nv-fabricmanager"), gpus=(0,)),
         Bystander(task=daemon(1_611, start_s, "/usr/bin/nvidia-persistenced"), gpus=every),
-        Bystander(task=daemon(1_702, start_s, "/usr/bin/nv-hostengine"), gpus=every),
+        Bystander(task=daemon(1_702, start_s, "/usr/bin/nv-hostengine"), gpus=(0,)),
         Bystander(task=daemon(40_118, -5_100.0, "nvitop", person=BEN), gpus=every),
     )
 

@@ -43,7 +43,7 @@ class _Axis(NamedTuple):
 
 def panel_height(view: CleaningView) -> int:
     """Return how many rows show all."""
-    return 7 + sum(len(one.state.targets) for one in view.hosts) + len(view.hosts[1:])
+    return 10 + sum(len(one.state.targets) for one in view.hosts) + len(view.hosts[1:])
 
 
 def clean_rows(view: CleaningView, width: int, height: int, glyphs: Glyphs) -> tuple[Row, ...]:
@@ -97,7 +97,8 @@ def _axis(view: CleaningView, inner: int) -> _Axis:
         for one in view.hosts
         if one.course is not None
         for target in one.state.targets
-        if (at_s := force_at_s(one.state, one.course, target.family)) is not None
+        if not target.is_over
+        and (at_s := force_at_s(one.state, one.course, target.family)) is not None
     ]
     seconds = max([_LEAST_S, *(at + _SPARE_S for at in (*now, *forces))])
     axis = _Axis(who, width, seconds, None)
