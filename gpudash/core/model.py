@@ -256,7 +256,7 @@ class Happening:
     letter: str = ""
     """Of the family it is about."""
     owner: Owner | None = None
-    tone: str = ""  # good, bad, warn, zero, proven or nothing
+    tone: str = ""  # good, bad, warn, going, zero, proven or nothing
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

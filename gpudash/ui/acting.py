@@ -139,6 +139,7 @@ class ActingApp(App[None]):
             make,
             self.repaint_soon,
             monitor.note,
+            self.repaint,
             confirms_always=confirms_always,
         )
 

@@ -6,13 +6,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from gpudash.core.cleanup.consent import Given, chosen, runs_at_once
-from gpudash.core.cleanup.course import Course, followed
+from gpudash.core.cleanup.course import Course, followed, freed_bytes
 from gpudash.core.cleanup.phases import Phase
 from gpudash.core.cleanup.plan import Plan
 from gpudash.core.cleanup.results import joint_code
 from gpudash.core.families import holders
 from gpudash.core.model import Fleet
 from gpudash.core.record import ended
+from gpudash.core.units import format_duration, format_memory, plural
 from gpudash.services.cleaner import Cleaner
 from gpudash.services.cleaning import Cleaning
 from gpudash.services.clock import Clock
@@ -90,7 +91,21 @@ class Round:
         """Say who was agreed to be ended on one host."""
         letters = letters_of((plan,), self.letters)
         names = sorted(letters[plan.host, family] for family in chosen(plan, given))
-        return f"cleanup of {', '.join(names)} started by you"
+        *first, last = names
+        words = f"{', '.join(first)} and {last}" if first else last
+        return f"cleanup of {words} started by you"
+
+    def result_words(self, name: str, says: str, *, is_clean: bool) -> str:
+        """Say what a host's cleanup came to."""
+        course, state = self.courses.get(name), self.cleanings[name].state
+        if not is_clean or course is None:
+            return says
+        last_s = max([course.began_s, *(at_s for _, at_s in (*course.ended, *course.zero))])
+        took = format_duration(last_s - course.began_s, tenths=True)
+        number = plural(len(course.ended), "process", "processes")
+        forced = f", {len(course.forced)} of them forced" if course.forced else ""
+        freed = freed_bytes(state, course)
+        return f"cleaned in {took}: {number} ended{forced}, {format_memory(freed)} freed"
 
     def follow(self, at_s: float) -> None:
         """Take note of when things were seen to happen."""

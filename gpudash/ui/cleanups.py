@@ -43,16 +43,21 @@ class Cleanups:
         make: MakeCleaner | None,
         changed: Callable[[], None],
         tell: Callable[[Happening], None],
+        repaint: Callable[[], None],
         *,
         confirms_always: bool = False,
     ) -> None:
-        """`changed` is called when there is something new to paint, `tell` with what happened."""
+        """`changed` is called when there is something new to paint, `tell` with what happened.
+
+        `repaint` answers a key at once.
+        """
         self._app = app
         self._clock = clock
         self._keys = keys
         self._make = make
         self._changed = changed
         self._tell = tell
+        self._repaint = repaint
         self._confirms_always = confirms_always
         self._round: Round | None = None
         self._cleaned: set[str] = set()
@@ -128,8 +133,9 @@ class Cleanups:
             return
         round_.told.add(name)
         result = next(one for one in round_.cleaner.results() if one.host == name)
-        tone = "good" if result.exit_code is ExitCode.OK else "warn"
-        self._note(name, f"cleaned: {result.says}" if tone == "good" else result.says, tone)
+        is_clean = result.exit_code is ExitCode.OK
+        words = round_.result_words(name, result.says, is_clean=is_clean)
+        self._note(name, words, "good" if is_clean else "warn")
 
     def _note(self, host: str, words: str, tone: str) -> None:
         self._tell(Happening(at_s=self._clock.now(), host=host, words=words, tone=tone))
@@ -184,11 +190,12 @@ class Cleanups:
             one = round_.cleanings[plan.host]
             given = given_for(plan, frozenset(id_ for host, id_ in turned if host == plan.host))
             if given.is_confirmed:
-                self._note(plan.host, round_.begun_words(plan, given), "warn")
+                self._note(plan.host, round_.begun_words(plan, given), "going")
                 one.confirm(given, plan.digest)
             else:
                 one.give_up()
         self._heard()
+        self._repaint()
 
     def _cancel(self) -> None:
         round_ = self._round
@@ -199,7 +206,7 @@ class Cleanups:
         for one in round_.cleanings.values():
             if one.state.phase in (Phase.SCANNING, Phase.PLANNED):
                 one.give_up()
-        self._changed()
+        self._repaint()
 
     def force(self) -> None:
         """Kill at once what was asked to end; only while that is what the screen shows."""

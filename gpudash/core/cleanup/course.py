@@ -38,11 +38,20 @@ class Course:
         """Return when the first one was asked, as far as that is known."""
         return min((at_s for _, at_s in self.asked), default=self.began_s)
 
-    @property
-    def freed_bytes(self) -> int:
-        """Return what was given back since the order left."""
-        lowest = dict(self.lowest)
-        return sum(max(0, size - lowest.get(key, size)) for key, size in self.before)
+
+def to_free_bytes(state: State) -> int:
+    """Return what the chosen families held when the plan was made."""
+    plan = state.plan
+    if plan is None:
+        return 0
+    return sum(plan.family(family).used_bytes[0] for family in state.picked)
+
+
+def freed_bytes(state: State, course: Course) -> int:
+    """Return how much of that was given back since the order left."""
+    lowest = dict(course.lowest)
+    back = sum(max(0, size - lowest.get(key, size)) for key, size in course.before)
+    return min(to_free_bytes(state), back)
 
 
 def followed(course: Course | None, state: State, at_s: float) -> Course | None:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from gpudash.core.cleanup.course import Course, force_at_s
+from gpudash.core.cleanup.course import Course, force_at_s, freed_bytes, to_free_bytes
+from gpudash.core.cleanup.judging import stays_on
 from gpudash.core.cleanup.phases import Phase
 from gpudash.core.cleanup.progress import Fate, Target
 from gpudash.core.cleanup.state import State
@@ -78,15 +79,12 @@ class CleaningView(NamedTuple):
 
 def to_free(one: HostProgress) -> int:
     """Return how many bytes the chosen families held when the plan was made."""
-    plan = one.state.plan
-    if plan is None:
-        return 0
-    return sum(plan.family(family).used_bytes[0] for family in one.state.picked)
+    return to_free_bytes(one.state)
 
 
 def freed(one: HostProgress) -> int:
     """Return how many of these came back."""
-    return min(to_free(one), one.course.freed_bytes if one.course else 0)
+    return freed_bytes(one.state, one.course) if one.course else 0
 
 
 def cleaning_story(view: CleaningView, *, is_wide: bool) -> Story:
@@ -178,6 +176,8 @@ def gpu_progress(one: HostProgress, now_s: float, gpu: Gpu) -> GpuProgress | Non
     if used == 0:
         return _zero(course, gpu, before, [member.pid for _, member in members])
     left = [pid for _, member in members if not _is_over(one, pid := member.pid)]
+    if members and not left and used <= stays_on(plan, one.state.picked, gpu.info.key):
+        return _shared(course, before, used, [member.pid for _, member in members])
     if members and not left:
         letter = one.letters.get(members[0][1].pid, "")
         mark: Row = ((f"{letter} ", "leftover b"), ("ended, memory draining", "text"))
@@ -214,6 +214,15 @@ def _zero(course: Course, gpu: Gpu, before: int, pids: list[int]) -> GpuProgress
         after = format_duration(max(times) - course.began_s, tenths=True)
         words = f"  ended{forced} after {after}"
     return GpuProgress(before, first, ((words, "text-muted"),), end)
+
+
+def _shared(course: Course, before: int, used: int, pids: list[int]) -> GpuProgress:
+    """Say of a GPU that others go on using when its leftovers were gone."""
+    ended = dict(course.ended)
+    after = max((ended[pid] for pid in pids if pid in ended), default=course.began_s)
+    words = format_duration(after - course.began_s, tenths=True)
+    said = f"  {format_memory(max(0, before - used))} given back after {words}"
+    return GpuProgress(before, (), ((said, "text-muted"),), (("√ ", "clear"),))
 
 
 def _waiting(

@@ -70,7 +70,7 @@ def plan(
     if is_panel_first and density is None and width >= CARD_FROM:
         cards = sum(pane_heights(hosts, Density.CARD, width))
         density = Density.CARD if cards + PANEL_LEAST <= free else None
-        holders = min(holders_wanted, max(holders, free - cards)) if density else holders
+        holders = min(holders_wanted, free - cards) if density else holders
     density = density or _density(width, hosts, free - holders, free)
     panes = pane_heights(hosts, density, width)
     if density is Density.LINE and len(hosts) > 1 and free - holders < sum(panes) <= free:

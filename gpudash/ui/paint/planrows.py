@@ -195,7 +195,7 @@ def _kept_rows(kept: tuple[Kept, ...], columns: PlanColumns, glyphs: Glyphs) -> 
         if not names:
             continue
         used = sum(one.used_bytes for one in kept if one.action is action)
-        words = ", ".join(names) + (": only read" if action is Action.WATCHING else "")
+        words = ", ".join(names) + (_reading(names) if action is Action.WATCHING else "")
         memory = f"{format_memory(used) if used else 'no memory'}  "
         start: Row = (
             (f"  {mark} ", "text-muted b"),
@@ -206,6 +206,10 @@ def _kept_rows(kept: tuple[Kept, ...], columns: PlanColumns, glyphs: Glyphs) -> 
         row: Row = (*start, (shorten(words, room), "text"))
         rows.append(spread(row, end, columns.inner, glyphs.cut))
     return rows
+
+
+def _reading(names: list[str]) -> str:
+    return ": they only read" if len(names) > 1 or names[0][-1:].isdigit() else ": only reads"
 
 
 def _kept_name(one: Kept) -> str:
