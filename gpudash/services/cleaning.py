@@ -37,6 +37,8 @@ log = logging.getLogger(__name__)
 
 RATE_S = 0.1
 """Between two samples of a host that is being cleaned."""
+PACE = "clean"
+"""Under which name it asks for them."""
 MOST_SCANS = 5
 """After an order, before what became of it is called unknown."""
 LOOKS = 4
@@ -74,7 +76,7 @@ class Cleaning:
         self._looking = ground.monitor.looking(name)
         self._looking.report_listeners.append(self._hear_report)
         ground.monitor.listeners.append(self._hear)
-        ground.monitor.rate(name, RATE_S)
+        ground.monitor.rate(name, RATE_S, by=PACE)
         self._carry_out(effects)
 
     # -- for whoever drives it -----------------------------------------------------------------
@@ -138,7 +140,7 @@ class Cleaning:
         """Let go of the host; an order under way goes on there."""
         self._looking.report_listeners.remove(self._hear_report)
         self._ground.monitor.listeners.remove(self._hear)
-        self._ground.monitor.rate(self.name, None)
+        self._ground.monitor.rate(self.name, None, by=PACE)
         for task in self._tasks:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)

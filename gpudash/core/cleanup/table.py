@@ -22,7 +22,7 @@ REAPERS = frozenset(
     """.split()  # noqa: SIM905
 )
 """Who adopts orphans by trade; the names are cut as the kernel cuts them."""
-_CONTEXT_BYTES = 64 << 20
+CONTEXT_BYTES = 64 << 20
 """A context's own overhead makes the driver's sums fall short by so much for each process."""
 _STOPS = BOUNDARIES | LOGINS | REAPERS | {"supervise", "s6-supervise", "runsv", "pm2", "circusd"}
 _STOP_WORDS = (
@@ -107,7 +107,7 @@ class Table:
         if None in known:
             return False
         gap = reading.used_bytes - sum(used or 0 for used in known)
-        return gap > len(known) * _CONTEXT_BYTES
+        return gap > len(known) * CONTEXT_BYTES
 
     # -- handles -------------------------------------------------------------------------------
 
