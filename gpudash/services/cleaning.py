@@ -96,11 +96,11 @@ class Cleaning:
         """Return the host as it is now."""
         return self._ground.monitor.fleet.host(self.name)
 
-    def confirm(self, given: Given) -> None:
-        """Agree to the plan that is shown."""
+    def confirm(self, given: Given, digest: str = "") -> None:
+        """Agree to a plan: to the one of this digest, else to the newest that was shown."""
         if self.state.plan is None:
             return
-        digest = self.state.plan.digest
+        digest = digest or self.state.plan.digest
         now = self._ground.clock.now()
         self.times = replace(self.times, confirmed_s=now)
         self.feed(ev.Confirmed(given=given, at_s=now, host_s=self._host_now(), digest=digest))
