@@ -17,6 +17,7 @@ COMMANDS = (
     "demo",
     "doctor",
     "explain",
+    "follow",
     "hosts",
     "stream",
     "wait",
@@ -33,6 +34,7 @@ usage: gpudash [HOST …]                 dashboard; no HOST = this machine
        gpudash baseline accept|list|forget [HOST …]   idle readings above zero that pass
        gpudash explain [RUN]            what a cleanup or a proof did, from its record
        gpudash stream [HOST …] [--interval 1s]    samples as JSON lines
+       gpudash follow --log FILE --once [--format F]    a start-up's phases, READY or cause
        gpudash doctor [HOST …]          what works here or there, and what to do where not
        gpudash hosts [HOST …]           what names and groups expand to
        gpudash config [validate|path] [--defaults]   what counts, and where it comes from
@@ -40,7 +42,7 @@ usage: gpudash [HOST …]                 dashboard; no HOST = this machine
        gpudash --version
 
 exit codes: 0 zero or ok, 1 held, 2 usage, 3 unreachable, 4 unknown, 5 timed out,
-            6 stuck or needs a reset, 130 interrupted
+            6 stuck or needs a reset, 7 the start-up failed, 130 interrupted
 """
 
 
@@ -95,6 +97,10 @@ def _dispatch(words: list[str]) -> int:
             from gpudash.cli.commands import doctor
 
             return doctor.run(words[1:])
+        case "follow":
+            from gpudash.cli.commands import follow
+
+            return follow.run(words[1:])
         case "hosts":
             from gpudash.cli.commands import hosts
 

@@ -88,6 +88,8 @@ class Process:
     handles: tuple[Handle, ...]
     is_readable: bool
     """Whether its descriptors could be read; otherwise it counts as not seen."""
+    has_cuda: bool | None = None
+    """Whether libcuda is loaded; None where that was not looked at or can't be read."""
     is_kernel: bool = False
     """A kernel thread."""
     tracer: int = 0
@@ -196,10 +198,10 @@ PROBE_MARK = "import sys,zlib;sys.version_info"
 def is_probe(process: Process) -> bool:
     """Tell whether a process is a probe of gpudash, this one's or another's.
 
-    A sampler has GPUs open and never computes: whoever has a handle of unified memory is none.
+    By its words alone: NVML opens the node of unified memory too (driver 580), so a sampler's
+    handles look like a tenant's. What the driver lists with memory is held all the same.
     """
-    able = any(handle.device is Device.UVM for handle in process.handles)
-    return not able and any(word.startswith(PROBE_MARK) for word in process.argv)
+    return any(word.startswith(PROBE_MARK) for word in process.argv)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -231,9 +231,19 @@ def _ack(line: dict[str, Any]) -> Ack:
         error=_text(line.get("error", ""), "error"),
         processes=tuple(_process(row) for row in _list(line.get("processes", []), "processes")),
         gone=frozenset(_int(pid, "pid") for pid in _list(line.get("gone", []), "gone")),
+        answers=tuple(_answer(row) for row in _list(line.get("answers", []), "answers")),
         is_last=line.get("more") is not True,
         wall_s=_maybe_number(line.get("wall"), "wall"),
     )
+
+
+def _answer(value: object) -> tuple[int, int | None, str]:
+    row = _list(value, "an answer")
+    if len(row) != 3:
+        raise InvalidLine("an answer has not 3 items")
+    code = None if row[1] is None else _int(row[1], "code")
+    lines = [_text(line, "a line") for line in _list(row[2], "lines")]
+    return _int(row[0], "place"), code, "\n".join(lines)
 
 
 def _process(value: object) -> ProcessInfo:

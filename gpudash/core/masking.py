@@ -41,6 +41,11 @@ def masked_argv(argv: Sequence[str]) -> tuple[str, ...]:
     return tuple(found)
 
 
+def masked_command(command: str) -> str:
+    """Return a command line that was joined, without the values that look like secrets."""
+    return " ".join(masked_argv(command.split(" ")))
+
+
 def masked_text(text: str) -> str:
     """Return text without passwords in URLs, bearer headers and tokens of well-known shapes."""
     text = _URL.sub(rf"\1:{MASK}@", text)

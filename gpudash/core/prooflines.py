@@ -5,7 +5,10 @@ Keys are a contract: they are only ever added.
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from gpudash.core.holding import Reach, Scan
+from gpudash.core.masking import masked_command
 from gpudash.core.names import clean_text
 from gpudash.core.proof import (
     Break,
@@ -74,11 +77,18 @@ def tell_words(tell: Tell, hold_s: float) -> str:
             held_s = evidence.held_s if evidence else 0.0
             return f"{held}, held {format_duration(held_s, tenths=True)}"
         case Moment.BROKE | Moment.NAMED:
-            return break_sentence(tell.broken) if tell.broken else "broken"
+            return break_words(tell.broken) if tell.broken else "broken"
         case Moment.LAPSED:
             return "this machine slept: not watched since"
         case Moment.SCANNED:
             return _scan_words(evidence.scan if evidence else None)
+
+
+def break_words(broken: Break) -> str:
+    """Return the sentence that names a break, without what looks like a secret."""
+    who = broken.who and replace(broken.who, command=masked_command(broken.who.command))
+    suspects = tuple(replace(one, command=masked_command(one.command)) for one in broken.suspects)
+    return break_sentence(replace(broken, who=who, suspects=suspects))
 
 
 def _scan_words(scan: Scan | None) -> str:
@@ -250,7 +260,7 @@ def break_document(broken: Break) -> dict[str, object]:
     """Return what broke a hold or a proof."""
     return {
         "cause": broken.kind.value,
-        "sentence": break_sentence(broken),
+        "sentence": break_words(broken),
         "clear_s": None if broken.clear_s is None else round(broken.clear_s, 3),
         "was_proven": broken.was_proven,
         "gpu_indices": list(broken.gpus),
@@ -267,7 +277,7 @@ def break_document(broken: Break) -> dict[str, object]:
 def _claimant(who: Claimant) -> dict[str, object]:
     return {
         "pid": who.pid,
-        "command": who.command or None,
+        "command": masked_command(who.command) or None,
         "user": who.user or None,
         "owner": who.owner.value,
         "used_bytes": who.used_bytes,
@@ -278,7 +288,7 @@ def _claimant(who: Claimant) -> dict[str, object]:
 
 def proof_sentences(proof: Proof) -> tuple[str, ...]:
     """Return what a person should know of a proof beside the verdict: breaks, reach, notes."""
-    said = [f"{one.name}: {break_sentence(one.broken)}" for one in proof.hosts if one.broken]
+    said = [f"{one.name}: {break_words(one.broken)}" for one in proof.hosts if one.broken]
     for evidence in proof.evidence:
         said += [f"{evidence.host}: {note}" for note in evidence.notes]
         if evidence.handles:

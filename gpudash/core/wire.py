@@ -26,7 +26,17 @@ _EMPTY_LINE_COSTS = 64
 """A line of garbage is an event, however short it is."""
 
 SAMPLER_COMMANDS = ("bye", "once", "ping", "rate", "release")
-HAND_COMMANDS = ("abort", "bye", "leavings", "order", "ping", "process", "report", "scan")
+HAND_COMMANDS = (
+    "abort",
+    "bye",
+    "leavings",
+    "managers",
+    "order",
+    "ping",
+    "process",
+    "report",
+    "scan",
+)
 
 
 def encode_command(command_id: int, do: str, **arguments: object) -> bytes:

@@ -43,6 +43,8 @@ class Hand(object):
             self._orders().obey(command)
         elif do == "leavings":
             self._spare("leavings").answer_leavings(command, self._wire, self._options)
+        elif do == "managers":
+            self._spare("asking").answer_managers(command, self._wire)
         elif do == "bye":
             self._wire.ack(command)
             leave(self._wire, "done")

@@ -37,6 +37,8 @@ log = logging.getLogger(__name__)
 
 RATE_S = 0.1
 """Between two samples of a host that is being cleaned."""
+PACE = "clean"
+"""Under which name it asks for them."""
 MOST_SCANS = 5
 """After an order, before what became of it is called unknown."""
 LOOKS = 4
@@ -74,7 +76,7 @@ class Cleaning:
         self._looking = ground.monitor.looking(name)
         self._looking.report_listeners.append(self._hear_report)
         ground.monitor.listeners.append(self._hear)
-        ground.monitor.rate(name, RATE_S)
+        ground.monitor.rate(name, RATE_S, by=PACE)
         self._carry_out(effects)
 
     # -- for whoever drives it -----------------------------------------------------------------
@@ -94,11 +96,11 @@ class Cleaning:
         """Return the host as it is now."""
         return self._ground.monitor.fleet.host(self.name)
 
-    def confirm(self, given: Given) -> None:
-        """Agree to the plan that is shown."""
+    def confirm(self, given: Given, digest: str = "") -> None:
+        """Agree to a plan: to the one of this digest, else to the newest that was shown."""
         if self.state.plan is None:
             return
-        digest = self.state.plan.digest
+        digest = digest or self.state.plan.digest
         now = self._ground.clock.now()
         unix_s = self._ground.clock.unix()
         self.times = replace(self.times, confirmed_s=now, confirmed_unix_s=unix_s)
@@ -139,7 +141,7 @@ class Cleaning:
         """Let go of the host; an order under way goes on there."""
         self._looking.report_listeners.remove(self._hear_report)
         self._ground.monitor.listeners.remove(self._hear)
-        self._ground.monitor.rate(self.name, None)
+        self._ground.monitor.rate(self.name, None, by=PACE)
         for task in self._tasks:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)

@@ -16,11 +16,12 @@ from gpudash.core.errors import ExitCode, GpudashError
 from gpudash.core.events import Event
 from gpudash.core.model import Fleet, Gpu, Host, Link
 from gpudash.core.proof import HostProof, Moment, Policy, Proof, State, Tell
-from gpudash.core.prooflines import evidence_words, line_of, tell_words
+from gpudash.core.prooflines import evidence_words, tell_words
 from gpudash.core.units import format_duration
 from gpudash.core.waiting import Ending, hopeless, in_the_way, out_of_time
 from gpudash.services.clock import Clock
 from gpudash.services.monitor import FleetMonitor
+from gpudash.services.proof_record import write_told
 from gpudash.services.prover import Prover, Scanner
 from gpudash.services.recorder import Run
 
@@ -28,7 +29,6 @@ PROGRESS_S = 0.25
 SETTLE_S = 5.0
 """So long the scan at the end of a proof is waited for."""
 ALL = "all"
-_DURABLE = frozenset({Moment.PROVEN, Moment.BROKE})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -132,11 +132,7 @@ class Wait:
     def heard(self, key: str, tell: Tell, proof: Proof) -> None:
         """Write down what a proof tells."""
         del key
-        line = line_of(tell, proof.host(tell.host), proof.policy.hold_s)
-        if tell.moment in _DURABLE:
-            self.stage.run.begin_durably(line)
-        else:
-            self.stage.run.write(line)
+        write_told(self.stage.run, tell, proof)
 
     async def close(self) -> None:
         """Stop what still runs for it."""

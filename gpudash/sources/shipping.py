@@ -34,6 +34,7 @@ HAND_MODULES = (
     "gpudash.probe.hand",
 )
 ORDER_MODULES = (
+    "gpudash.probe.asking",
     "gpudash.probe.target",
     "gpudash.probe.kin",
     "gpudash.probe.saving",

@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from gpudash.core.baselines import NO_BASELINES, Baselines
-from gpudash.core.holding import Scan
 from gpudash.core.model import Fleet, Happening
 from gpudash.core.proof import (
     Break,
@@ -23,8 +22,10 @@ from gpudash.core.scope import Scope, exact_scope
 from gpudash.core.units import plural
 from gpudash.services.clock import Clock
 from gpudash.services.monitor import FleetMonitor
+from gpudash.services.proof_record import ProofRecord
 from gpudash.services.prover import Prover
-from gpudash.sources.base import SourceError
+from gpudash.services.recorder import Recorder
+from gpudash.services.scanning import scanner
 from gpudash.ui.paint.proving import ProofView, proven_word
 
 KEY = "screen"
@@ -39,13 +40,18 @@ class ScreenProof:
         clock: Clock,
         ring: Callable[[], None],
         baselines: Baselines = NO_BASELINES,
+        recorder: Recorder | None = None,
     ) -> None:
-        """`ring` is called when a proof that was asked for completes, or breaks by a stranger."""
+        """`ring` is called when a proof that was asked for completes, or breaks by a stranger.
+
+        Without a recorder nothing is recorded.
+        """
         self._monitor = monitor
         self._clock = clock
         self._ring = ring
         self._baselines = baselines
-        self._prover = Prover(monitor, clock, self._scan, self._told)
+        self._record = ProofRecord(recorder, ("gpudash",))
+        self._prover = Prover(monitor, clock, scanner(monitor), self._told)
         self._is_asked = False
         self._is_stopped = True
         self._was_proven = False
@@ -61,6 +67,7 @@ class ScreenProof:
 
     def _begin(self, scope: Scope | None) -> None:
         self._is_stopped = self._was_proven = False
+        self._record.end("begun anew")
         policy = Policy(scope=scope, restarts=True, baselines=self._baselines)
         self._prover.start(KEY, policy)
 
@@ -74,6 +81,7 @@ class ScreenProof:
         """End the proof; nothing begins by itself until it is asked for again."""
         self._is_stopped = True
         self._prover.stop(KEY)
+        self._record.end("stopped")
 
     def view(self) -> ProofView | None:
         """Return the proof as it is now; None where none runs."""
@@ -85,17 +93,12 @@ class ScreenProof:
     async def close(self) -> None:
         """End it with all its scans."""
         await self._prover.close()
-
-    async def _scan(self, name: str) -> Scan | None:
-        host = self._monitor.fleet.host(name)
-        is_held = any(gpu.reading and gpu.reading.used_bytes for gpu in host.gpus)
-        try:
-            return await self._monitor.scan(name, has_maps=is_held)
-        except (SourceError, TimeoutError):
-            # The hand's end is in the log; the proof says that nobody looked.
-            return None
+        self._record.end("not watched any more")
 
     def _told(self, _key: str, told: Tell, proof: Proof) -> None:
+        self._record.told(told, proof)
+        if problem := self._record.news():
+            self._note(told, problem, "warn")
         match told.moment:
             case Moment.BEGAN:
                 words = f"first zero on {_count(told)}"

@@ -17,7 +17,18 @@ import gpudash
 from tests.benchmarks.figures import Comparison
 from tests.benchmarks.settings import QUICK, Settings
 
-NAMES = ("check", "hosts", "sampler", "scan", "wire", "proof", "clean", "paint", "dashboard")
+NAMES = (
+    "check",
+    "hosts",
+    "sampler",
+    "scan",
+    "wire",
+    "proof",
+    "clean",
+    "paint",
+    "startup",
+    "dashboard",
+)
 ON_REAL = ("check", "sampler", "dashboard")
 """Those that need a driver; the others measure our own code alone."""
 SCHEMA = "gpudash.benchmarks/1"

@@ -6,6 +6,7 @@ import csv
 import io
 import json
 import os
+import pty
 import signal
 import subprocess
 from pathlib import Path
@@ -252,3 +253,33 @@ def test_a_damaged_store_stops_a_check(
     done = gpudash_command(fake_driver, "check", **env)
     assert (done.code, done.out) == (2, "")
     assert "can't be read as accepted baselines" in done.err
+
+
+@pytest.mark.parametrize(("answer", "code"), [(b"y\n", 0), (b"n\n", 2), (b"\n", 2), (b"\x04", 2)])
+def test_a_person_is_asked(
+    gpudash_command: Runner,
+    fake_driver: FakeDriver,
+    env: dict[str, str],
+    answer: bytes,
+    code: int,
+) -> None:
+    idle = fake_driver.with_used(3, MIB).write()
+    master, slave = pty.openpty()
+    with subprocess.Popen(
+        command("baseline", "accept"),
+        env=gpudash_command.env(idle, **env),
+        stdin=slave,
+        stdout=subprocess.PIPE,
+        stderr=slave,
+        start_new_session=True,
+    ) as running:
+        os.close(slave)
+        seen = b""
+        while b"[y/N]" not in seen:
+            seen += os.read(master, 1000)
+        assert b"GPU 3: 1 MiB" in seen
+        os.write(master, answer)
+        out, _ = running.communicate(timeout=60)
+        os.close(master)
+    assert (running.returncode, bool(out)) == (code, code == 0)
+    assert gpudash_command(idle, "check", **env).code == (0 if code == 0 else 1)

@@ -186,6 +186,8 @@ def loaded(
         ("check", "--hold", "250ms"),
         ("wait", "--zero", "--hold", "250ms"),
         ("wait", "--gpus", "1", "--hold", "250ms"),
+        ("follow", "--log", "/dev/null", "--once"),
+        ("follow", "--help"),
         ("clean", "--dry-run"),
     ],
     ids=" ".join,

@@ -78,6 +78,8 @@ def test_formats(gpudash_command: Runner, env: dict[str, str]) -> None:
     markdown = gpudash_command(None, "explain", "--format", "markdown", **env).out
     assert markdown.startswith(f"### gpudash record `{NEWER}`\n")
     assert gpudash_command(None, "explain", "--format", "csv", **env).code == 2
+    table = gpudash_command(None, "explain", "--format", "table", **env).out
+    assert table == gpudash_command(None, "explain", "--format", "text", **env).out
 
 
 @pytest.mark.usefixtures("two")

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gpudash.core.masking import masked_argv, masked_text
+from gpudash.core.masking import masked_argv, masked_command, masked_text
 from gpudash.core.record import Line, begun, encode, ended, is_run_id, parse_record, run_id
 
 RUN = "20261129T120642Z-proof-3f2a"
@@ -138,6 +138,11 @@ def test_first_and_last_lines() -> None:
 )
 def test_secrets_are_not_kept(word: tuple[str, ...], kept: tuple[str, ...]) -> None:
     assert masked_argv(word) == kept
+
+
+def test_a_joined_command_is_masked_too() -> None:
+    assert masked_command("python x.py --api-key abc  y") == "python x.py --api-key …  y"
+    assert masked_command("") == ""
 
 
 @given(st.lists(st.text()))

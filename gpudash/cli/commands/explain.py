@@ -13,7 +13,8 @@ from gpudash.services.record_files import find_run, list_runs, read_record, reco
 from gpudash.services.unfinished import unfinished_orders
 
 SCHEMA = "gpudash.explain/1"
-FORMATS = ("text", "markdown", "json", "jsonl")
+FORMATS = ("text", "markdown", "json", "jsonl", "table")
+"""`table`, as other commands call what is for a person, is text."""
 LIST_FORMATS = ("table", "csv", "json", "jsonl")
 HEADER = ("run", "began", "ended", "exit_code", "command", "outcome")
 

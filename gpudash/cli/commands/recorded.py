@@ -3,17 +3,13 @@
 from __future__ import annotations
 
 import contextlib
-import getpass
-import os
-import socket
 from collections.abc import Iterator, Sequence
 
-from gpudash import __version__
 from gpudash.cli import diagnostics
 from gpudash.core.errors import ExitCode, GpudashError
-from gpudash.core.masking import masked_argv
-from gpudash.core.record import begun, ended
+from gpudash.core.record import ended
 from gpudash.core.ways import Way
+from gpudash.services.proof_record import first_line
 from gpudash.services.recorder import CLOSE_S, Recorder, Run
 
 
@@ -22,17 +18,7 @@ def recording(topic: str, command: Sequence[str], ways: tuple[Way, ...]) -> Iter
     """Begin a record and wait at the end until it is written; who ends it says how it went."""
     recorder = Recorder(tell=lambda problem: diagnostics.say(f"gpudash: {problem}"))
     run = recorder.begin(topic)
-    run.begin_durably(
-        begun(
-            masked_argv(command),
-            version=__version__,
-            user=_user(),
-            machine=socket.gethostname(),
-            hosts=tuple(way.name for way in ways),
-            is_simulated=False,
-            pid=os.getpid(),
-        )
-    )
+    run.begin_durably(first_line(command, tuple(way.name for way in ways)))
     try:
         yield run
     except GpudashError as error:
@@ -50,10 +36,3 @@ def recording(topic: str, command: Sequence[str], ways: tuple[Way, ...]) -> Iter
 def _end(run: Run, code: int, says: str) -> None:
     if not run.has_ended:
         run.end(ended(code, says))
-
-
-def _user() -> str:
-    try:
-        return getpass.getuser()
-    except (KeyError, OSError):
-        return str(os.geteuid()) if hasattr(os, "geteuid") else "?"

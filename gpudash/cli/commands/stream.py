@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import argparse
 import asyncio
-import contextlib
 import datetime
 import logging
-import signal
 
 from gpudash.cli import arguments, diagnostics, output
 from gpudash.cli.commands.documents import distance_document, info_document, reading_document
 from gpudash.cli.entering import can_ask, enter
+from gpudash.cli.interrupted import on_interrupt
 from gpudash.cli.settings import configured
 from gpudash.cli.ways import ways_of
 from gpudash.core.errors import ExitCode, GpudashError, UsageError, worst
@@ -53,10 +52,7 @@ async def _stream(ways: tuple[Way, ...], plan: argparse.Namespace) -> int:
     )
     # Warnings are told as lines of the link; without a handler Python would print them bare.
     logging.getLogger("gpudash").addHandler(logging.NullHandler())
-    loop = asyncio.get_running_loop()
-    for number in (signal.SIGINT, signal.SIGTERM):
-        with contextlib.suppress(NotImplementedError):
-            loop.add_signal_handler(number, writer.end, ExitCode.INTERRUPTED)
+    on_interrupt(lambda: writer.end(ExitCode.INTERRUPTED))
     try:
         if can_ask():
             await enter(hosts, LOGIN_LIMIT_S)

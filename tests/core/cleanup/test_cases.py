@@ -715,6 +715,55 @@ def test_a_living_agent_above_is_no_dead_root() -> None:
     assert box.only().pids == (290, 300)
 
 
+def test_a_living_service_above_is_no_dead_root() -> None:
+    box = Box()
+    box.add(290, "cron")
+    box.add(300, "sglang::scheduler_TP0", parent=290, memory={0: GIB})
+    assert box.only().life is Life.ALIVE
+
+
+def test_a_parent_that_can_not_be_seen_is_alive() -> None:
+    box = Box()
+    box.add(300, "sglang::scheduler_TP0", parent=290, memory={0: GIB})
+    assert box.only().life is Life.ALIVE
+
+
+def test_a_reaper_below_a_shell_makes_no_leftovers() -> None:
+    box = Box()
+    box.add(290, "dumb-init", parent=SHELL)
+    box.add(300, "sglang::scheduler_TP0", parent=290, memory={0: GIB})
+    assert box.only().life is Life.ALIVE
+
+
+# -- what a family is made of ------------------------------------------------------------------
+
+
+def test_a_family_ends_where_another_user_begins() -> None:
+    box = Box()
+    box.add(290, "python", "launcher.py", uid=1001, parent=SHELL)
+    box.add(300, "python", "t.py", parent=290, memory={0: GIB})
+    box.add(301, "python", "below.py", parent=300, uid=1001)
+    box.add(302, "python", "below.py", parent=301)
+    assert box.only().pids == (300,)
+
+
+def test_a_probe_below_a_root_is_nobodys_member() -> None:
+    box = Box()
+    box.add(300, "python", "t.py", parent=SHELL, memory={0: GIB})
+    box.add(301, "python", "-c", "probe", parent=300)
+    box.own = (*box.own, 301)
+    assert box.only().pids == (300,)
+
+
+def test_who_is_named_is_meant_and_nobody_else() -> None:
+    box = Box()
+    three(box)
+    plan = box.plan()
+    assert pids_of(plan, replace(YES, pids=frozenset({310}))) == {310}
+    assert pids_of(plan, replace(YES, users=frozenset({"somebody"}))) == set()
+    assert strangers(plan, replace(YES, pids=frozenset({310, 999}))) == (999,)
+
+
 # -- everybody is root -------------------------------------------------------------------------
 
 

@@ -328,6 +328,10 @@ def test_three_looks_within_a_moment_are_not_enough() -> None:
     assert watch(killed(), *[survivor()] * 5, seconds=0.3).fates[301] is Fate.FORCED
 
 
+def test_two_looks_are_not_enough() -> None:
+    assert watch(killed(), *[survivor()] * 2, seconds=5.0).fates[301] is Fate.FORCED
+
+
 def test_nobody_is_stuck_while_memory_comes_back() -> None:
     play = killed().sampled(GIB, GIB)
     for left in (9, 8, 7, 6):
