@@ -278,8 +278,7 @@ def relettered(fleet: Fleet, host: Host, *, is_anew: bool = False) -> Letters:
         for entry in fleet.letters
         if entry[0][0] != host.name or (entry[0] in present and not is_anew)
     ]
-    taken = {letter for _, letter in kept}
-    have = {key for key, _ in kept}
+    taken, have = {letter for _, letter in kept}, {key for key, _ in kept}
     for key in present:
         if key not in have:
             letter = _free_letter(taken)
