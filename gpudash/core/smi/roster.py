@@ -197,7 +197,7 @@ def hellos(roster: Roster, driver: str | None = None) -> list[Hello]:
     ]
 
 
-def merged(info: GpuInfo, known: GpuInfo | None) -> GpuInfo:
+def joined(info: GpuInfo, known: GpuInfo | None) -> GpuInfo:
     """Return a GPU of a new roster with what was known of it."""
     if known is None:
         return info

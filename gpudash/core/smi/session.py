@@ -25,7 +25,7 @@ from gpudash.core.smi.inventory import newest_document
 from gpudash.core.smi.named import parse_names
 from gpudash.core.smi.overlay import Overlay
 from gpudash.core.smi.processes import place_processes
-from gpudash.core.smi.roster import Expected, find_roster, info_of, merged, with_name
+from gpudash.core.smi.roster import Expected, find_roster, info_of, joined, with_name
 from gpudash.core.smi.rows import FatalLine, GpuRow, Noise, parse_gpu_line
 from gpudash.core.smi.table import unsupported_words
 from gpudash.core.smi.text import gpu_lines, process_rows
@@ -171,7 +171,7 @@ class Session:
     def adopt(self, roster: tuple[GpuInfo, ...]) -> None:
         """Take a roster; what was learned about the same GPUs is kept."""
         known = {info.key: info for info in self._roster}
-        merged = tuple(merged(info, known.get(info.key)) for info in roster)
+        merged = tuple(joined(info, known.get(info.key)) for info in roster)
         doubts = {merged[place].key: text for place, text in self._doubts(merged)}
         self._owes_hello |= merged != self._roster
         self._roster, self._noise = merged, 0
