@@ -1,14 +1,18 @@
-"""Draw frames of hand-made fleets as pictures: `python -m tests.pictures OUT_DIR [NAME …]`.
+"""Draw frames as pictures: `python -m tests.pictures OUT_DIR [NAME …]`.
+
+Most are of hand-made fleets; those called `clean_…` are of the running app over the demo.
 
 A tool for looking, not a test. Needs Inkscape for PNG; without it the SVG files stay.
 """
 
 from __future__ import annotations
 
+import asyncio
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable
+import tempfile
+from collections.abc import Awaitable, Callable
 from pathlib import Path
 
 from rich.console import Console
@@ -16,6 +20,7 @@ from rich.style import Style
 from rich.terminal_theme import TerminalTheme
 from rich.text import Text
 
+from gpudash.core.cleanup.phases import Phase
 from gpudash.core.model import Fleet
 from gpudash.ui.paint.frame import FrameView, frame_rows
 from gpudash.ui.paint.glyphs import ASCII, MONO, UNICODE, Glyphs
@@ -23,7 +28,9 @@ from gpudash.ui.paint.spans import Row
 from gpudash.ui.paint.story import Stand
 from gpudash.ui.paint.view import Density
 from gpudash.ui.theme import Theme, load_theme
+from tests.shots import framed, to_png
 from tests.ui import fleets
+from tests.ui.cleaning import Cleaned, cleaned
 
 
 def frame(
@@ -196,6 +203,61 @@ def draw(name: str, folder: Path) -> None:
         )
 
 
+async def _plan(shown: Cleaned) -> None:
+    await shown.opened("c")
+
+
+async def _confirmed(shown: Cleaned) -> None:
+    plan = await shown.opened("c")
+    shown.let_read()
+    await shown.press("b")
+    await shown.until(lambda: bool(plan.view.toggled))
+    shown.let_read()
+    await shown.press("y")
+    await shown.until(lambda: shown.phase() is Phase.TERMINATING)
+
+
+async def _progress(shown: Cleaned) -> None:
+    await _confirmed(shown)
+
+    def is_half_done() -> bool:
+        view = shown.app._cleanups.view()
+        course = view.hosts[0].course if view else None
+        return course is not None and len(course.ended) >= 6
+
+    await shown.until(is_half_done)
+
+
+async def _all_clear(shown: Cleaned) -> None:
+    await _confirmed(shown)
+    notebook = 22_310
+    (machine,) = shown.machines
+    machine.deeds.leave(notebook, shown.demo_s())
+    await shown.until(lambda: "ALL CLEAR" in shown.text())
+    await asyncio.sleep(6.0)
+
+
+SCENES: dict[str, Callable[[Cleaned], Awaitable[None]]] = {
+    "clean_plan": _plan,
+    "clean_progress": _progress,
+    "clean_all_clear": _all_clear,
+}
+"""What is done in the app over the demo's leftovers before a picture of it is taken."""
+
+
+async def play(name: str, folder: Path) -> None:
+    """Write one picture of the running app."""
+    with tempfile.TemporaryDirectory() as records:
+        async with cleaned(Path(records), shows_time=True) as shown:
+            await SCENES[name](shown)
+            shown.app.repaint()
+            await shown.pilot.pause()
+            background = shown.app.theme_variables["background"]
+            svg = folder / f"{name}.svg"
+            svg.write_text(framed(shown.app.export_screenshot(title=""), background))
+            to_png(svg)
+
+
 def _rgb(colour: str) -> tuple[int, int, int]:
     red, green, blue = bytes.fromhex(colour[1:])
     return red, green, blue
@@ -204,8 +266,11 @@ def _rgb(colour: str) -> tuple[int, int, int]:
 def main() -> None:
     folder = Path(sys.argv[1])
     folder.mkdir(parents=True, exist_ok=True)
-    for name in sys.argv[2:] or PICTURES:
-        draw(name, folder)
+    for name in sys.argv[2:] or (*PICTURES, *SCENES):
+        if name in SCENES:
+            asyncio.run(play(name, folder))
+        else:
+            draw(name, folder)
 
 
 if __name__ == "__main__":

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from gpudash.core.model import GpuInfo, GpuReading, HostFacts, Problem, ProcessInfo
+from gpudash.core.model import GpuInfo, GpuReading, HostFacts, Kin, Problem, ProcessInfo
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -160,5 +160,12 @@ class LinkPaused:
     """The sampler has ended: no handle of ours is open any more."""
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Foreseen:
+    """A plan was made for the screen: who belongs together, and what a cleanup would do."""
+
+    kin: tuple[Kin, ...]
+
+
 LinkEvent = LinkConnecting | LinkUp | LinkMeasured | LinkStale | LinkSlept | LinkDown | LinkPaused
-Event = ProbeEvent | LinkEvent
+Event = ProbeEvent | LinkEvent | Foreseen

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from gpudash.core.kin import in_plan_order, kin_entry, label_of_kin
 from gpudash.core.listed import INITIAL_PID_NAMESPACE as INITIAL_PID_NAMESPACE
 from gpudash.core.listed import gpu_processes as gpu_processes
 from gpudash.core.listed import listed_pids as listed_pids
@@ -39,6 +40,7 @@ BOUNDARIES = frozenset(
 
 Key = tuple[str, int, int]
 """Host, root pid, root start in clock ticks (0 where unknown)."""
+Letters = tuple[tuple[Key, str], ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,7 +67,11 @@ class Holder:
     is_hidden: bool = False
     """It lives, and /proc does not show it to us: another user's."""
     ended: int = 0
-    """How many of its listed processes are no more than an entry: their main thread ended."""
+    """How many of its listed processes have a main thread that ended."""
+    verb: str = ""
+    """What a cleanup would do to it: `stop`, `ask` or `leave`; empty while that is not known."""
+    would: str = ""
+    """Why, in two or three words."""
 
     @property
     def has_memory(self) -> bool:
@@ -102,6 +108,13 @@ def root_of(info: ProcessInfo) -> ProcessInfo | Ancestor:
 def family_key(host: Host, pid: int) -> Key:
     """Return the family that a listed pid belongs to, as far as the host told."""
     info = info_of(host, pid) or next(iter(heirs_of(host, pid)), None)
+    return _key(host, pid, info)
+
+
+def _key(host: Host, pid: int, info: ProcessInfo | None) -> Key:
+    kin = kin_entry(host, pid, info)
+    if kin is not None:
+        return host.name, kin.root_pid, kin.root_start_ticks
     if info is None:
         return host.name, pid, 0
     root = root_of(info)
@@ -152,24 +165,20 @@ def is_hidden(host: Host, pid: int) -> bool:
     return seen.is_hidden(host, pid)
 
 
-def holders(host: Host, letters: tuple[tuple[Key, str], ...]) -> tuple[Holder, ...]:
+def holders(host: Host, letters: Letters) -> tuple[Holder, ...]:
     """Return everybody who holds memory on this host, most memory first."""
-    infos = _infos(host)
-    heirs = _heirs(host, infos)
+    heirs = _heirs(host, infos := _infos(host))
     members: dict[Key, dict[int, None]] = {}
     usage: dict[Key, dict[int, int | None]] = {}
     for gpu in host.gpus:
         for pid, used in gpu_processes(gpu):
             info = infos.get(pid) or next(iter(heirs.get(pid, ())), None)
-            root = root_of(info) if info else None
-            key = (host.name, root.pid, root.start_ticks) if root else (host.name, pid, 0)
+            key = _key(host, pid, info)
             members.setdefault(key, {})[pid] = None
             on_gpu = usage.setdefault(key, {})
-            index = gpu.info.index
+            on_gpu.setdefault(index := gpu.info.index, None)
             if used is not None:
-                on_gpu[index] = (on_gpu.get(index) or 0) + used
-            else:
-                on_gpu.setdefault(index, None)
+                on_gpu[index] = (on_gpu[index] or 0) + used
     named = dict(letters)
     found = [
         _holder(host, key, tuple(sorted(pids)), usage[key], infos, heirs, named.get(key, ""))
@@ -187,7 +196,7 @@ def _infos(host: Host) -> dict[int, ProcessInfo]:
 
 
 def _heirs(host: Host, infos: dict[int, ProcessInfo]) -> dict[int, tuple[ProcessInfo, ...]]:
-    """Return who keeps the memory of each dead pid that has any such."""
+    """Return who keeps the memory of each dead pid."""
     if host.scan is None:
         return {}
     found = ((pid, heirs_of(host, pid)) for pid in listed_pids(host) if pid not in infos)
@@ -206,12 +215,15 @@ def _holder(
     listed = [infos[pid] for pid in pids if pid in infos]
     known = listed or [heir for pid in pids for heir in heirs.get(pid, ())]
     hidden = not known and is_hidden(host, pids[0])
+    kin = kin_entry(host, pids[0], known[0] if known else None)
+    owner = Owner.FOREIGN if hidden else owner_of(host, known[0] if known else None)
+    label = _family_label(host, pids[0], known)
     oldest = max(known, key=lambda info: info.age(info.known_at_s), default=None)
     return Holder(
         key=key,
         letter=letter,
-        label=_family_label(host, pids[0], known),
-        owner=Owner.FOREIGN if hidden else owner_of(host, known[0] if known else None),
+        label=label_of_kin(kin, label, pids) if kin else label,
+        owner=Owner.LEFTOVER if kin and kin.is_leftover and owner is Owner.MINE else owner,
         user=known[0].user if known else None,
         pids=pids,
         gpu_bytes=tuple(sorted(usage.items())),
@@ -221,6 +233,8 @@ def _holder(
         kept=tuple((pid, tuple(one.pid for one in heirs[pid])) for pid in pids if pid in heirs),
         is_hidden=hidden,
         ended=sum(info.has_ended for info in listed),
+        verb=kin.verb if kin else "",
+        would=kin.words if kin else "",
     )
 
 
@@ -252,11 +266,11 @@ def owner_of(host: Host, info: ProcessInfo | None) -> Owner:
     return Owner.MINE if info.uid == uid else Owner.FOREIGN
 
 
-def relettered(fleet: Fleet, host: Host) -> tuple[tuple[Key, str], ...]:
+def relettered(fleet: Fleet, host: Host, *, is_anew: bool = False) -> Letters:
     """Return the letters after this host changed: gone families lose theirs, new ones get one.
 
     Families get the lowest free letter in order of appearance; one that the host was not asked
-    about yet waits.
+    about yet waits. `is_anew` gives all of this host new ones.
     """
     present: dict[Key, None] = {}
     for gpu in host.gpus:
@@ -265,9 +279,14 @@ def relettered(fleet: Fleet, host: Host) -> tuple[tuple[Key, str], ...]:
             key = family_key(host, pid)
             if key[2] or asked:
                 present[key] = None
-    kept = [entry for entry in fleet.letters if entry[0][0] != host.name or entry[0] in present]
-    taken = {letter for _, letter in kept}
-    have = {key for key, _ in kept}
+    if is_anew:
+        present = dict.fromkeys(in_plan_order(host, present))
+    kept = [
+        entry
+        for entry in fleet.letters
+        if entry[0][0] != host.name or (entry[0] in present and not is_anew)
+    ]
+    taken, have = {letter for _, letter in kept}, {key for key, _ in kept}
     for key in present:
         if key not in have:
             letter = _free_letter(taken)

@@ -14,6 +14,7 @@ from gpudash.core.events import (
     Bye,
     Event,
     Fault,
+    Foreseen,
     Garbled,
     Hello,
     LeavingsTold,
@@ -29,7 +30,8 @@ from gpudash.core.events import (
     Scanned,
 )
 from gpudash.core.families import listed_pids, relettered
-from gpudash.core.happenings import noticed
+from gpudash.core.happenings import noticed, retold
+from gpudash.core.kin import is_first_look
 from gpudash.core.model import (
     Fleet,
     Gpu,
@@ -68,12 +70,16 @@ def apply(fleet: Fleet, name: str, event: Event, at_s: float) -> Fleet:
     if after is before:
         return fleet
     letters = fleet.letters
+    past = fleet.happenings
     has_new_families = families_changed(before, after)
-    if has_new_families:
+    if has_new_families and is_first_look(before, after):
+        letters = relettered(fleet, after, is_anew=True)
+        past = retold(past, after, before_letters=fleet.letters, letters=letters)
+    elif has_new_families:
         letters = relettered(fleet, after)
     news = noticed(before, after, letters, at_s, has_new_families=has_new_families)
     hosts = tuple(after if host.name == name else host for host in fleet.hosts)
-    happenings = (*news, *fleet.happenings)[:HAPPENINGS] if news else fleet.happenings
+    happenings = (*news, *past)[:HAPPENINGS] if news else past
     return replace(fleet, hosts=hosts, letters=letters, happenings=happenings)
 
 
@@ -89,6 +95,7 @@ def families_changed(before: Host, after: Host) -> bool:
         or before.gone_pids != after.gone_pids
         or before.listed != after.listed
         or before.scan is not after.scan
+        or before.kin is not after.kin
     )
 
 
@@ -109,6 +116,8 @@ def step(host: Host, event: Event, at_s: float) -> Host:
             return _garbled(host, event, at_s)
         case Bye() | OrderTold() | LeavingsTold():
             return host
+        case Foreseen():
+            return host if event.kin == host.kin else replace(host, kin=event.kin)
         case LinkConnecting():
             return _linked(host, Link.CONNECTING, at_s)
         case LinkUp():
@@ -152,6 +161,7 @@ def _greeted(host: Host, hello: Hello, at_s: float) -> Host:
         processes=() if rebooted else host.processes,
         gone_pids=frozenset() if rebooted else host.gone_pids,
         scan=None if rebooted else host.scan,
+        kin=() if rebooted else host.kin,
         problem=None,
         retry=0,
         round_trip_s=host.round_trip_s if hello.seq else None,

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from gpudash.core.families import Holder, Key, family_key, holders
+from dataclasses import replace
+
+from gpudash.core.families import Holder, Key, family_key, holders, listed_pids
 from gpudash.core.model import Gpu, GpuState, Happening, Host, Link, Owner
 from gpudash.core.units import format_duration, index_list
 
@@ -140,3 +142,23 @@ def _gpus(holder: Holder) -> str:
 
 def _was_named(host: Host, pids: tuple[int, ...]) -> bool:
     return any(family_key(host, pid)[2] for pid in pids)
+
+
+def retold(
+    past: tuple[Happening, ...],
+    host: Host,
+    *,
+    before_letters: tuple[tuple[Key, str], ...],
+    letters: tuple[tuple[Key, str], ...],
+) -> tuple[Happening, ...]:
+    """Return what happened on a host with the letters that its families have now."""
+    old = {key: letter for key, letter in before_letters if key[0] == host.name}
+    new = dict(letters)
+    by_pid = {pid: new.get(family_key(host, pid), "") for pid in listed_pids(host)}
+    renamed = {letter: new.get(key) or by_pid.get(key[1], "") for key, letter in old.items()}
+    return tuple(
+        replace(one, letter=renamed.get(one.letter, one.letter))
+        if one.host == host.name and one.letter
+        else one
+        for one in past
+    )

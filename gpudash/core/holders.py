@@ -75,9 +75,14 @@ def open_on(host: Host, gpu: Gpu) -> tuple[Process, ...]:
     )
 
 
-def has_uvm(process: Process) -> bool:
-    """Tell whether it can run CUDA: who only watches GPUs has no handle of unified memory."""
-    return any(handle.device is Device.UVM for handle in process.handles)
+def can_compute(process: Process) -> bool:
+    """Tell whether it can run CUDA.
+
+    A handle of unified memory alone says little: NVML opens that node too (seen with driver 580 on
+    an H200), so who only watches is told by libcuda, which it does not load.
+    """
+    has_node = any(handle.device is Device.UVM for handle in process.handles)
+    return has_node and process.has_cuda is not False
 
 
 # -- who it is ---------------------------------------------------------------------------------
@@ -149,7 +154,7 @@ def keepers(host: Host, gpu: Gpu, pid: int) -> tuple[Process, ...]:
     """Return the living who keep a dead pid's memory on a GPU: they inherited its handle.
 
     Whoever the driver lists there has memory of its own. Among the others the dead one's own
-    group or session comes first, then those that can run CUDA.
+    group or session comes first, then those that can run CUDA; who only watches keeps nothing.
     """
     if not is_dead(host, pid) or not pids_are_local(host):
         return ()
@@ -160,8 +165,7 @@ def keepers(host: Host, gpu: Gpu, pid: int) -> tuple[Process, ...]:
         related = tuple(process for process in group if was_started_by(process, pid))
         if related:
             return related
-    able = tuple(process for process in unlisted if has_uvm(process))
-    return able or unlisted
+    return tuple(process for process in unlisted if can_compute(process))
 
 
 def was_started_by(process: Process, pid: int) -> bool:

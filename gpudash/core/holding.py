@@ -88,6 +88,8 @@ class Process:
     handles: tuple[Handle, ...]
     is_readable: bool
     """Whether its descriptors could be read; otherwise it counts as not seen."""
+    has_cuda: bool | None = None
+    """Whether libcuda is loaded; None where that was not looked at or can't be read."""
     is_kernel: bool = False
     """A kernel thread."""
     tracer: int = 0

@@ -137,6 +137,8 @@ class Owner(Enum):
     """Whose a holder is; colour on screen says this."""
 
     MINE = "mine"
+    LEFTOVER = "leftover"
+    """The user's own, with evidence that its purpose is gone (see core.cleanup.leftovers)."""
     FOREIGN = "foreign"
     UNKNOWN = "unknown"
 
@@ -174,6 +176,25 @@ class HostFacts:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Kin:
+    """Who belongs together on a host, and what a cleanup would do to them; from a whole scan."""
+
+    root_pid: int
+    root_start_ticks: int
+    members: frozenset[tuple[int, int]]
+    """Pid and start of each."""
+    dead: frozenset[int]
+    """Dead pids whose memory they keep."""
+    is_leftover: bool
+    verb: str
+    """`stop`, `ask` or `leave`."""
+    words: str
+    """Why, in two or three words: `7 leftovers`, `2 clients`."""
+    evidence: str
+    """What says that it is left over, as a clause; empty for one that is not."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Host:
     """One host as known now."""
 
@@ -194,6 +215,8 @@ class Host:
     """The newest one of this boot."""
     scanned_s: float = 0.0
     """Viewer's clock when it came."""
+    kin: tuple[Kin, ...] = ()
+    """Families as the newest plan saw them; who is in none is judged by its ancestors."""
     problem: Problem | None = None
     interval_s: float = 1.0
     seq: int = -1
@@ -233,7 +256,7 @@ class Happening:
     letter: str = ""
     """Of the family it is about."""
     owner: Owner | None = None
-    tone: str = ""  # good, bad, warn, zero, proven or nothing
+    tone: str = ""  # good, bad, warn, going, zero, proven or nothing
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -136,6 +136,7 @@ def process_of(value: object) -> Process:
         clients=a_count(row.get("clients"), "clients"),
         handles=tuple(_handle(item) for item in a_list(row.get("handles"), "handles")),
         is_readable=row.get("readable") is True,
+        has_cuda=row.get("cuda") if isinstance(row.get("cuda"), bool) else None,
         is_kernel=row.get("kernel") is True,
         tracer=a_count(row.get("tracer", 0), "tracer"),
         blocked=a_count(row.get("blocked", 0), "blocked"),

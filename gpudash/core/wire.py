@@ -27,8 +27,15 @@ _EMPTY_LINE_COSTS = 64
 
 SAMPLER_COMMANDS = ("bye", "once", "ping", "rate", "release")
 HAND_COMMANDS = (
-    *("abort", "bye", "leavings", "managers"),
-    *("order", "ping", "process", "report", "scan"),
+    "abort",
+    "bye",
+    "leavings",
+    "managers",
+    "order",
+    "ping",
+    "process",
+    "report",
+    "scan",
 )
 
 

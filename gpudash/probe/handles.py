@@ -118,6 +118,11 @@ class Open(object):
         """Tell whether a GPU of its own was found."""
         return any(kind == "gpu" for kind, _ in self.found)
 
+    @property
+    def has_uvm(self):
+        """Tell whether the node of unified memory is open."""
+        return any(kind == "uvm" for kind, _ in self.found)
+
     def look_at_maps(self):
         """Add what is mapped and not open. Raises OSError where that can't be read.
 
@@ -171,6 +176,37 @@ def look(devices, mounts, one):
     except (PermissionError, FileNotFoundError, ProcessLookupError) as error:
         return seen, not isinstance(error, PermissionError)
     return seen, True
+
+
+def has_cuda(pid):
+    """Tell whether a process has libcuda mapped, a living thread's where its leader has ended.
+
+    None where that can't be read, or is not told in what is read.
+    """
+    text = _maps(pid, "maps")
+    if text == b"":
+        threads = [name for name in _names("/proc/%d/task" % pid) if int(name) != pid]
+        text = _maps(pid, "task/%s/maps" % threads[0]) if threads else None
+    if not text:
+        return None
+    if b"/libcuda.so" in text:
+        return True
+    return False if len(text) < MAX_MAPS else None
+
+
+def _maps(pid, name):
+    try:
+        with open("/proc/%d/%s" % (pid, name), "rb") as maps:
+            return maps.read(MAX_MAPS)
+    except OSError:
+        return None
+
+
+def _names(folder):
+    try:
+        return os.listdir(folder)
+    except OSError:
+        return []
 
 
 def _look_at_threads(seen, pid):

@@ -7,7 +7,7 @@ from gpudash.probe.activity import add_activity, watched
 from gpudash.probe.connections import add_ports
 from gpudash.probe.details import row_of, stat_of
 from gpudash.probe.devices import INITIAL_PID_NAMESPACE, Devices, lists_own_pids
-from gpudash.probe.handles import Mounts, look
+from gpudash.probe.handles import Mounts, has_cuda, look
 from gpudash.probe.line import boot_id, now, pid_namespace, read_file
 from gpudash.probe.processes import is_pid
 
@@ -84,6 +84,8 @@ class Scan(object):
             is_readable = pid not in self._unreadable
             row = row_of(self._stats[pid], seen.rows() if seen else [], is_readable)
             if row is not None:
+                if seen and seen.has_uvm and not self._devices.is_standin:
+                    row["cuda"] = has_cuda(pid)
                 rows.append(row)
         if is_whole:
             add_ports(rows, {pid: seen.sockets for pid, seen in self._open.items()})

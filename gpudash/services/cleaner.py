@@ -20,7 +20,7 @@ from gpudash.core.cleanup.results import HostResult, Stop, result_of
 from gpudash.core.proof import Moment, Policy, Proof, State, Tell
 from gpudash.core.prooflines import line_of
 from gpudash.core.scope import exact_scope
-from gpudash.services.cleaning import Cleaning
+from gpudash.services.cleaning import PACE, Cleaning
 from gpudash.services.clock import Clock
 from gpudash.services.ground import Ground, Wish
 from gpudash.services.monitor import FleetMonitor
@@ -45,10 +45,11 @@ class Cleaner:
         scan: Scanner,
         run: Run,
         *,
+        hosts: tuple[str, ...] | None = None,
         baselines: Baselines = NO_BASELINES,
         listener: Callable[[str], None] | None = None,
     ) -> None:
-        """Begin to look at every host of the monitor; `listener` is told whose changed."""
+        """Begin to look at these hosts, or all of the monitor's; `listener` is told of changes."""
         self._monitor = monitor
         self._run = run
         self._baselines = baselines
@@ -64,7 +65,9 @@ class Cleaner:
             monitor=monitor, clock=clock, run=run, prove=self._prove, changed=self._changed
         )
         self.cleanings = {
-            host.name: Cleaning(host.name, wish, ground) for host in monitor.fleet.hosts
+            host.name: Cleaning(host.name, wish, ground)
+            for host in monitor.fleet.hosts
+            if hosts is None or host.name in hosts
         }
 
     # -- for whoever asked for it --------------------------------------------------------------
@@ -190,5 +193,5 @@ class Cleaner:
             return
         self._proofs[key] = proof
         self._prover.stop(key)
-        self._monitor.rate(key, None)
+        self._monitor.rate(key, None, by=PACE)
         one.feed(ev.ProofEnded(is_proven=not is_broken))

@@ -15,7 +15,7 @@ from dataclasses import replace
 from gpudash.core.cleanup import happened as ev
 from gpudash.core.cleanup.consent import Given
 from gpudash.core.cleanup.leavings import Leavings
-from gpudash.core.cleanup.lines import plan_line, report_line, rescan_line
+from gpudash.core.cleanup.lines import hold_line, plan_line, report_line, rescan_line
 from gpudash.core.cleanup.orders import Order
 from gpudash.core.cleanup.phases import ORDERED, TRANSITIONS, Phase
 from gpudash.core.cleanup.reports import Report
@@ -37,6 +37,8 @@ log = logging.getLogger(__name__)
 
 RATE_S = 0.1
 """Between two samples of a host that is being cleaned."""
+PACE = "clean"
+"""Under which name it asks for them."""
 MOST_SCANS = 5
 """After an order, before what became of it is called unknown."""
 LOOKS = 4
@@ -74,7 +76,7 @@ class Cleaning:
         self._looking = ground.monitor.looking(name)
         self._looking.report_listeners.append(self._hear_report)
         ground.monitor.listeners.append(self._hear)
-        ground.monitor.rate(name, RATE_S)
+        ground.monitor.rate(name, RATE_S, by=PACE)
         self._carry_out(effects)
 
     # -- for whoever drives it -----------------------------------------------------------------
@@ -94,13 +96,14 @@ class Cleaning:
         """Return the host as it is now."""
         return self._ground.monitor.fleet.host(self.name)
 
-    def confirm(self, given: Given) -> None:
-        """Agree to the plan that is shown."""
+    def confirm(self, given: Given, digest: str = "") -> None:
+        """Agree to a plan: to the one of this digest, else to the newest that was shown."""
         if self.state.plan is None:
             return
-        digest = self.state.plan.digest
+        digest = digest or self.state.plan.digest
         now = self._ground.clock.now()
-        self.times = replace(self.times, confirmed_s=now)
+        unix_s = self._ground.clock.unix()
+        self.times = replace(self.times, confirmed_s=now, confirmed_unix_s=unix_s)
         self.feed(ev.Confirmed(given=given, at_s=now, host_s=self._host_now(), digest=digest))
 
     def stop(self) -> None:
@@ -138,7 +141,7 @@ class Cleaning:
         """Let go of the host; an order under way goes on there."""
         self._looking.report_listeners.remove(self._hear_report)
         self._ground.monitor.listeners.remove(self._hear)
-        self._ground.monitor.rate(self.name, None)
+        self._ground.monitor.rate(self.name, None, by=PACE)
         for task in self._tasks:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
@@ -209,6 +212,7 @@ class Cleaning:
                 case ev.StartProof(hold_s=hold_s, why=why):
                     self.hold = hold_s, why
                     assert self.state.plan is not None
+                    self._write(hold_line(self.name, hold_s, why))
                     self._ground.prove(self.name, self.state.plan, hold_s)
                 case ev.Finish():
                     self.times = replace(self.times, ended_s=self._ground.clock.now())

@@ -117,18 +117,18 @@ class FleetMonitor:
         """Go on with a paused host: at once while its sampler still runs, else with a new one."""
         self._watches[name].resume()
 
-    def rate(self, name: str, interval_s: float | None) -> None:
-        """Let a host tick at this interval, also after a new start; None: as all others."""
-        watch = self._watches[name]
-        if watch.interval_s == interval_s:
-            return
-        watch.interval_s = interval_s
-        watch.pace(self._interval_s)
+    def rate(self, name: str, interval_s: float | None, by: object = None) -> None:
+        """Let a host tick so often for somebody; the fastest wish counts, None takes one back."""
+        self._watches[name].wish(by, interval_s, self._interval_s)
 
     def note(self, happening: Happening) -> None:
         """Add a line to what happened."""
         self.fleet = with_happening(self.fleet, happening)
         self.version += 1
+
+    def learn(self, name: str, event: Event) -> None:
+        """Take what was found out about a host beside its streams."""
+        self._apply(name, event)
 
     def paused_for(self, name: str) -> float | None:
         """Return how long a host has been paused, or None."""

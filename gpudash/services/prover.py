@@ -145,7 +145,8 @@ class Prover:
         else:
             self._rates[key, host] = interval_s
         wanted = [rate for (_, name), rate in self._rates.items() if name == host]
-        self._monitor.rate(host, min((*wanted, self._monitor.interval_s)) if wanted else None)
+        rate_s = min((*wanted, self._monitor.interval_s)) if wanted else None
+        self._monitor.rate(host, rate_s, by=id(self))
 
     def _request_scan(self, key: str, host: str) -> None:
         waiting = self._scanning.get(host)

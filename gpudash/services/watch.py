@@ -34,6 +34,19 @@ class Watch:
     last_id: int = 0
     """Of the commands to samplers of this host."""
 
+    wishes: dict[object, float] = field(default_factory=dict)
+    """Who wants it to tick how often."""
+
+    def wish(self, by: object, interval_s: float | None, usual_s: float) -> None:
+        """Take or end somebody's wish for a pace; the fastest counts."""
+        self.wishes.pop(by, None)
+        if interval_s is not None:
+            self.wishes[by] = interval_s
+        wanted = min(self.wishes.values(), default=None)
+        if wanted != self.interval_s:
+            self.interval_s = wanted
+            self.pace(usual_s)
+
     def release(self, paused_s: float) -> None:
         """End the sampler of a pause that still lasts."""
         if self.paused_s == paused_s:

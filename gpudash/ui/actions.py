@@ -21,6 +21,8 @@ class Action(NamedTuple):
     action: str
     """Name of the app's action method."""
     is_in_footer: bool = False
+    acts: bool = False
+    """It does something to a host: not offered read-only."""
 
     @property
     def key(self) -> str:
@@ -66,6 +68,34 @@ ACTIONS = (
     ),
     Action("mark.all", "a", "a", "mark all", "Mark every GPU, or take all marks away.", "mark_all"),
     Action(
+        "cleanup.start",
+        "c",
+        "c",
+        "clean",
+        "Plan what would be stopped on what is marked, or on this host; y in the plan does it.",
+        "clean",
+        True,
+        True,
+    ),
+    Action(
+        "cleanup.all",
+        "C",
+        "C",
+        "clean all",
+        "Plan the same for all hosts with a mark, always shown before anything is done.",
+        "clean_all",
+        acts=True,
+    ),
+    Action(
+        "cleanup.force",
+        "exclamation_mark",
+        "!",
+        "force",
+        "While a cleanup runs: end at once whoever was asked and is still there.",
+        "force",
+        acts=True,
+    ),
+    Action(
         "proof.start",
         "v",
         "v",
@@ -74,7 +104,14 @@ ACTIONS = (
         "verify",
         True,
     ),
-    Action("proof.stop", "escape", "esc", "stop", "Stop proving; v begins anew.", "stop_proof"),
+    Action(
+        "proof.stop",
+        "escape",
+        "esc",
+        "stop",
+        "Stop proving; v begins anew.",
+        "stop_proof",
+    ),
     Action(
         "view.density",
         "d",
@@ -101,18 +138,36 @@ ACTIONS = (
 )
 
 
-def footer_keys(*, is_paused: bool = False) -> tuple[tuple[str, str], ...]:
-    """Return (key, label) of the dashboard's footer, ordered by use.
-
-    `is_paused`: the host under the cursor is, and its key lets it go on.
-    """
+def offered(*, is_readonly: bool) -> tuple[Action, ...]:
+    """Return the actions that there are; read-only none that does something to a host."""
+    if is_readonly:
+        return tuple(one for one in ACTIONS if not one.acts)
+    more = " While a cleanup runs: end nobody more."
     return tuple(
-        (entry.key, "go on" if is_paused and entry.id == "host.pause" else entry.label)
-        for entry in ACTIONS
-        if entry.is_in_footer
+        one._replace(help=one.help + more) if one.id == "proof.stop" else one for one in ACTIONS
     )
 
 
-def action_of(key: str) -> str | None:
+def footer_keys(
+    *, is_paused: bool = False, is_readonly: bool = False, target: str = ""
+) -> tuple[tuple[str, str], ...]:
+    """Return (key, label) of the dashboard's footer, ordered by use.
+
+    `is_paused`: the host under the cursor is, and its key lets it go on. `target`: what `c` is
+    about.
+    """
+    labels = {"cleanup.start": f"clean {target}" if target else "clean"}
+    if is_paused:
+        labels["host.pause"] = "go on"
+    keys = [
+        (entry.key, labels.get(entry.id, entry.label))
+        for entry in offered(is_readonly=is_readonly)
+        if entry.is_in_footer
+    ]
+    return tuple(sorted(keys, key=lambda one: one[0] != "c"))
+
+
+def action_of(key: str, *, is_readonly: bool = False) -> str | None:
     """Return the action of a key as it is written on the screen."""
-    return next((entry.action for entry in ACTIONS if key in entry.shown.split()), None)
+    known = offered(is_readonly=is_readonly)
+    return next((entry.action for entry in known if key in entry.shown.split()), None)

@@ -8,7 +8,6 @@ from collections.abc import Callable, Sequence
 from typing import ClassVar
 
 from textual import events
-from textual.app import App
 from textual.binding import Binding, BindingType
 from textual.driver import Driver
 from textual.screen import Screen
@@ -18,13 +17,14 @@ from gpudash.services.clock import Clock
 from gpudash.services.door import Door
 from gpudash.services.monitor import FleetMonitor
 from gpudash.services.recorder import Recorder
+from gpudash.ui.acting import ActingApp
 from gpudash.ui.actions import action_of
+from gpudash.ui.cleanways import CleanWays
 from gpudash.ui.leaving import LastResort, heed_signals
 from gpudash.ui.paint.ansi import Depth
 from gpudash.ui.paint.frame import is_nothing_to_watch
 from gpudash.ui.paint.view import Density
 from gpudash.ui.persons import Persons
-from gpudash.ui.proofs import ScreenProof
 from gpudash.ui.scene import Scene
 from gpudash.ui.screens.dashboard import DashboardScreen
 from gpudash.ui.screens.errors import ErrorsScreen
@@ -37,11 +37,12 @@ from gpudash.ui.widgets.pointed import GpuPointed
 
 TICK_S = 0.25
 """Arriving samples only mark hosts; this often the screen looks whether any did."""
+CLEANING_TICK_S = 0.1
 REPAINT_S = 1.0
 """Without news the screen is repainted this often, for clocks and ages."""
 
 
-class GpudashApp(App[None]):
+class GpudashApp(ActingApp):
     """The dashboard."""
 
     CSS_PATH = "app.tcss"
@@ -66,22 +67,26 @@ class GpudashApp(App[None]):
         last_resort: LastResort | None = None,
         baselines: Baselines = NO_BASELINES,
         recorder: Recorder | None = None,
+        clean: CleanWays | None = None,
     ) -> None:
-        """`themes`: the first is shown. `demo` makes the fleet that the first screen opens."""
-        # Rows come in the colours that the terminal has: no filter needs to look at them again.
-        super().__init__(ansi_color=True, driver_class=driver_class)
-        self._monitor = monitor
-        self._clock = clock
-        self._scene = scene
-        self._baselines = baselines
-        self._recorder = recorder
-        self._proof = self._proving(monitor)
+        """`themes`: the first is shown. `demo` makes the fleet that the first screen opens.
+
+        Without `clean` the screen is read-only.
+        """
+        super().__init__(
+            monitor,
+            clock,
+            scene,
+            clean,
+            driver_class=driver_class,
+            baselines=baselines,
+            recorder=recorder,
+        )
         self._themes = tuple(themes)
         self._make_demo = demo
         self._before_demo: FleetMonitor | None = None
         self._persons = Persons(self, door)
         self._last_resort = last_resort
-        self._seen = -1
         self._painted_s = float("-inf")
         self._waiting: asyncio.TimerHandle | None = None
         self._ink = Ink(self._themes[0], depth)
@@ -108,7 +113,7 @@ class GpudashApp(App[None]):
         gc.freeze()
         gc.set_threshold(20_000, 20, 50)
         self._monitor.start()
-        self._proof.start()
+        self.watch_on()
 
     def _heed_signals(self) -> None:
         """Leave in order when asked to from outside: the terminal is restored, probes end."""
@@ -122,7 +127,7 @@ class GpudashApp(App[None]):
         """Leave no probe behind."""
         if self._waiting is not None:
             self._waiting.cancel()
-        await self._proof.close()
+        await self.watch_no_more()
         await self._monitor.stop()
         if self._recorder is not None:
             await self._recorder.close()
@@ -134,11 +139,12 @@ class GpudashApp(App[None]):
 
     def _wait(self) -> None:
         # A bare call of the loop: Textual's own timer costs ten times as much, 4 times a second.
-        self._waiting = asyncio.get_running_loop().call_later(TICK_S, self._tick)
+        tick_s = CLEANING_TICK_S if self._cleanups.view() is not None else TICK_S
+        self._waiting = asyncio.get_running_loop().call_later(tick_s, self._tick)
 
     def _tick(self) -> None:
         self._wait()
-        is_due = self._clock.now() - self._painted_s >= REPAINT_S
+        is_due = self._clock.now() - self._painted_s >= REPAINT_S or self._cleanups.is_running
         if self._monitor.version != self._seen or is_due:
             self.repaint()
 
@@ -146,7 +152,7 @@ class GpudashApp(App[None]):
         """Show what is known now, under a dialog too: what is old must look old."""
         self._seen = self._monitor.version
         self._painted_s = self._clock.now()
-        view = self._scene.view(self._monitor, self._proof.view())
+        view = self._scene.view(self._monitor, self._proof.view(), self._cleanups.view())
         self._dashboard.show(view, self.size, self._scene.ledger)
         self._scene.stands(self._dashboard.word)
 
@@ -195,13 +201,10 @@ class GpudashApp(App[None]):
         self.notify("esc goes back", timeout=4, markup=False)
 
     async def _watch(self, monitor: FleetMonitor) -> None:
-        await self._proof.close()
-        await self._monitor.stop()
-        self._monitor = monitor
-        self._proof = self._proving(monitor)
+        await self.act_on(monitor)
         self._scene.stand = None
         monitor.start()
-        self._proof.start()
+        self.watch_on()
         self.repaint()
 
     def action_leave_demo(self) -> None:
@@ -209,25 +212,6 @@ class GpudashApp(App[None]):
         before, self._before_demo = self._before_demo, None
         if before is not None:
             self.run_worker(self._watch(before), exclusive=True)
-
-    def _proving(self, monitor: FleetMonitor) -> ScreenProof:
-        return ScreenProof(monitor, self._clock, self.bell, self._baselines, self._recorder)
-
-    def action_verify(self) -> None:
-        """Prove what is marked, or everything, from now on; the marks end with it."""
-        if is_nothing_to_watch(self._monitor.fleet):
-            return
-        self._proof.verify(self._scene.marks)
-        self._scene.marks = frozenset()
-        self.repaint()
-
-    def action_stop_proof(self) -> None:
-        """Stop a hold that runs; on the first screen's demo, go back."""
-        if self._proof.is_holding:
-            self._proof.stop()
-            self.repaint()
-        else:
-            self.action_leave_demo()
 
     def action_next_theme(self) -> None:
         """Show the next theme."""
@@ -265,7 +249,14 @@ class GpudashApp(App[None]):
         if self._shows(HelpScreen):
             return
         is_simulated = self._monitor.fleet.is_simulated
-        self.push_screen(HelpScreen(self._ink, self._scene.glyphs, is_simulated=is_simulated))
+        self.push_screen(
+            HelpScreen(
+                self._ink,
+                self._scene.glyphs,
+                is_simulated=is_simulated,
+                is_readonly=self._scene.is_readonly,
+            )
+        )
 
     def _shows(self, kind: type[Screen[None]]) -> bool:
         """Tell whether a page is open: a key that is held comes again before it is on top."""
@@ -280,6 +271,6 @@ class GpudashApp(App[None]):
 
     async def on_keyed_rows_key_clicked(self, message: KeyedRows.KeyClicked) -> None:
         """Do what the clicked key does."""
-        action = action_of(message.key)
+        action = action_of(message.key, is_readonly=self._scene.is_readonly)
         if action is not None:
             await self.run_action(action)

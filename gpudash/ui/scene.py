@@ -10,12 +10,16 @@ from gpudash.services.clock import Clock
 from gpudash.services.monitor import FleetMonitor
 from gpudash.services.past import utilisation_of
 from gpudash.ui.actions import footer_keys
+from gpudash.ui.paint.cleaning import CleaningView
 from gpudash.ui.paint.frame import FrameView
 from gpudash.ui.paint.glyphs import UNICODE, Glyphs
 from gpudash.ui.paint.proving import ProofView
 from gpudash.ui.paint.story import Stand, stand_after
 from gpudash.ui.paint.tally import Ledger
 from gpudash.ui.paint.view import Density
+from gpudash.ui.targets import Target, target_of
+
+PROGRESS_KEYS = (("e", "errors"), ("?", "help"), ("q", "quit"))
 
 
 def every_gpu(fleet: Fleet) -> frozenset[tuple[str, str]]:
@@ -37,10 +41,25 @@ class Scene:
     stand: Stand | None = None
     marks: frozenset[tuple[str, str]] = frozenset()
     """Host and GPU key of what is marked: what the next action is about."""
+    is_readonly: bool = True
+    """Nothing can be done to a host from here."""
     ledger: Ledger = field(default_factory=Ledger)
     """Kept from paint to paint: only hosts that changed are counted again."""
 
-    def view(self, monitor: FleetMonitor, proof: ProofView | None = None) -> FrameView:
+    def target(self, fleet: Fleet) -> Target | None:
+        """Return what a key that acts would be about."""
+        return target_of(fleet, self.marks, self.focus)
+
+    def unmark(self) -> None:
+        """Take all marks away: they end with the action."""
+        self.marks = frozenset()
+
+    def view(
+        self,
+        monitor: FleetMonitor,
+        proof: ProofView | None = None,
+        cleaning: CleaningView | None = None,
+    ) -> FrameView:
         """Return all that a screen shows now."""
         fleet = monitor.fleet
         self.keep_cursor(fleet)
@@ -60,7 +79,20 @@ class Scene:
             stand=self.stand,
             marks=self.marks,
             proof=proof,
-            keys=footer_keys(is_paused=is_paused),
+            cleaning=cleaning,
+            keys=self._keys(fleet, cleaning, is_paused=is_paused),
+        )
+
+    def _keys(
+        self, fleet: Fleet, cleaning: CleaningView | None, *, is_paused: bool
+    ) -> tuple[tuple[str, str], ...]:
+        if cleaning is not None:
+            return (*cleaning.keys, *PROGRESS_KEYS)
+        target = None if self.is_readonly else self.target(fleet)
+        return footer_keys(
+            is_paused=is_paused,
+            is_readonly=self.is_readonly,
+            target=target.words if target else "",
         )
 
     def stands(self, word: str) -> None:

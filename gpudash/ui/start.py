@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import gc
-import logging
 import os
 import sys
 from collections.abc import Callable
-from typing import TYPE_CHECKING
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
 
 from gpudash.core.errors import UsageError
 from gpudash.ui.early import EarlyScreen
@@ -17,12 +17,14 @@ from gpudash.ui.paint.terminal import depth_of, glyphs_of
 from gpudash.ui.theme import DEFAULT, MONO, Theme, load_all, load_theme
 
 if TYPE_CHECKING:
+    from gpudash.core.baselines import Baselines
+    from gpudash.core.cleanup.protection import Rule
     from gpudash.services.door import Door
     from gpudash.services.monitor import FleetMonitor
+    from gpudash.services.recorder import Recorder
     from gpudash.ui.app import GpudashApp
+    from gpudash.ui.cleanways import CleanWays, Teller
     from gpudash.ui.paint.view import Density
-
-log = logging.getLogger(__name__)
 
 _SYSTEMS = {
     Depth.TRUE: "truecolor",
@@ -31,6 +33,19 @@ _SYSTEMS = {
     Depth.NONE: "standard",
 }
 """Textual's words for them."""
+
+
+class Acts(NamedTuple):
+    """What may be done from the screen."""
+
+    readonly: frozenset[str] = frozenset()
+    """Hosts that are only looked at."""
+    confirms_always: bool = False
+    """Every plan is shown, also where one key would do."""
+    rules: tuple[Rule, ...] = ()
+    """Of the configuration: who is protected besides."""
+    folder: Path | None = None
+    """Of the records; None for the usual one."""
 
 
 class Looks:
@@ -65,18 +80,24 @@ def show(
     screen: EarlyScreen,
     *,
     demo: Callable[[], FleetMonitor] | None = None,
+    acts: Acts | None = None,
 ) -> int:
-    """Run the dashboard until the user leaves; return the exit code."""
-    app = _app(monitor, looks, screen, demo, None)
+    """Run the dashboard until the user leaves; return the exit code. No `acts`: read-only."""
+    app = _app(monitor, looks, screen, demo, None, acts)
     app.run()
     return app.return_code or 0
 
 
 async def show_in_loop(
-    monitor: FleetMonitor, looks: Looks, screen: EarlyScreen, *, door: Door
+    monitor: FleetMonitor,
+    looks: Looks,
+    screen: EarlyScreen,
+    *,
+    door: Door,
+    acts: Acts | None = None,
 ) -> int:
     """Do the same in a loop that runs already, with connections that are open in it."""
-    app = _app(monitor, looks, screen, None, door)
+    app = _app(monitor, looks, screen, None, door, acts)
     await app.run_async()
     return app.return_code or 0
 
@@ -87,6 +108,7 @@ def _app(
     screen: EarlyScreen,
     demo: Callable[[], FleetMonitor] | None,
     door: Door | None,
+    acts: Acts | None,
 ) -> GpudashApp:
     # Textual reads these when it is imported. An empty NO_COLOR means nothing (no-color.org).
     os.environ.setdefault("TEXTUAL_COLOR_SYSTEM", _SYSTEMS[looks.depth])
@@ -99,11 +121,14 @@ def _app(
     from gpudash.services.clock import SystemClock
     from gpudash.services.recorder import Recorder
     from gpudash.ui.app import GpudashApp
+    from gpudash.ui.cleanways import Teller
     from gpudash.ui.paint.tally import Ledger
     from gpudash.ui.scene import Scene
 
     clock = SystemClock()
     baselines = load_baselines()
+    teller = Teller()
+    recorder = Recorder(acts.folder if acts else None, tell=teller)
     others, _ = load_all()
     themes = [looks.theme, *(one for name, one in others.items() if name != looks.theme.name)]
     app = GpudashApp(
@@ -117,11 +142,29 @@ def _app(
         driver_class=_driver(screen),
         last_resort=screen.last_resort,
         baselines=baselines,
-        recorder=Recorder(tell=log.warning),
+        recorder=recorder,
+        clean=_clean_ways(acts, recorder, teller, baselines),
     )
     # Modules stay for good: a full collection that walks over them costs a tenth of the CPU time.
     gc.freeze()
     return app
+
+
+def _clean_ways(
+    acts: Acts | None, recorder: Recorder, teller: Teller, baselines: Baselines
+) -> CleanWays | None:
+    if acts is None:
+        return None
+    from gpudash.ui.cleanways import CleanWays
+
+    return CleanWays(
+        recorder=recorder,
+        teller=teller,
+        baselines=baselines,
+        readonly=acts.readonly,
+        confirms_always=acts.confirms_always,
+        rules=acts.rules,
+    )
 
 
 def _driver(screen: EarlyScreen) -> type | None:

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from gpudash.core.attribution import Basis, attributions, handle_words, words_of
 from gpudash.core.events import Event
 from gpudash.core.families import family_key, holders
-from gpudash.core.holders import is_of, keepers, reach_on, scan_need
+from gpudash.core.holders import can_compute, is_of, keepers, reach_on, scan_need
 from gpudash.core.holding import PROBE_MARK, Device, Existence, Handle, Process, is_probe
 from gpudash.core.model import Fleet, Host, Owner
 from gpudash.sources.shipping import COMMAND
@@ -314,3 +314,10 @@ def test_an_index_of_the_scan_is_that_of_the_roster() -> None:
     moved = gpu_info(3, bus_id=None)
     host = host_of(told(hello(moved), sample(1, reading(GIB))))
     assert is_of(Handle(device=Device.GPU, gpu="index-3"), host.gpus[0])
+
+
+def test_who_only_watches_may_have_the_node_of_unified_memory_open() -> None:
+    watcher = replace(seen(8, gpu_handle(0), UVM), has_cuda=False)
+    assert not can_compute(watcher)
+    assert can_compute(seen(8, gpu_handle(0), UVM))
+    assert kept_by(watcher, seen(9, gpu_handle(0), UVM)) == (9,)

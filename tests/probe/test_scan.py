@@ -6,6 +6,7 @@ is looked at. Scenes of whole machines are in tests/isolation.
 
 from __future__ import annotations
 
+import mmap
 import os
 import subprocess
 import sys
@@ -17,6 +18,7 @@ import pytest
 from gpudash.core.events import Scanned
 from gpudash.core.holding import Device, Existence, Handle, Scan
 from gpudash.core.wire import MAX_LINE_BYTES
+from gpudash.probe import handles
 from gpudash.sources import shipping
 from tests.fake_driver import FakeDriver, Holder
 from tests.probe.running import Program
@@ -219,3 +221,12 @@ def test_ports_and_clients_come_with_everybody(hand: Program) -> None:
             few = scanned(hand, os.getpid()).process(os.getpid())
             assert few is not None
             assert few.ports == ()
+
+
+def test_libcuda_is_found_where_it_is_mapped(tmp_path: Path) -> None:
+    library = tmp_path / "libcuda.so.580.1"
+    library.write_bytes(b"\0" * 4096)
+    assert handles.has_cuda(os.getpid()) is False
+    with library.open("r+b") as file, mmap.mmap(file.fileno(), 4096):
+        assert handles.has_cuda(os.getpid()) is True
+    assert handles.has_cuda(2**22 + 1) is None

@@ -13,7 +13,9 @@ from gpudash.sources.handover import EarlySampler
 if TYPE_CHECKING:
     from gpudash.config.load import Config
     from gpudash.core.model import Fleet
+    from gpudash.core.ways import Way
     from gpudash.services.monitor import FleetMonitor
+    from gpudash.ui.start import Acts
 
 FIRST_LOOK_S = 1.0
 """So long the first frame waits for readings; a slow driver is shown as connecting."""
@@ -57,7 +59,8 @@ def _show(plan: argparse.Namespace, early: EarlySampler | None) -> int:
         screen.draw(fleet, looks.theme, looks.glyphs, looks.depth, looks.density)
         _log_to_folder()
         monitor = _monitor(plan, early, has_sudo=way.has_sudo)
-        return start.show(monitor, looks, screen, demo=lambda: demo_monitor(plan))
+        acts = acts_of(plan, config, (way,))
+        return start.show(monitor, looks, screen, demo=lambda: demo_monitor(plan), acts=acts)
 
 
 def _show_others(plan: argparse.Namespace) -> int:
@@ -85,7 +88,10 @@ def _show_others(plan: argparse.Namespace) -> int:
                 monitor = FleetMonitor(hosts.sources, clock, interval_s=plan.interval_s)
                 screen.draw(monitor.fleet, looks.theme, looks.glyphs, looks.depth, looks.density)
                 _log_to_folder()
-                return await start.show_in_loop(monitor, looks, screen, door=Door(hosts.logins))
+                acts = acts_of(plan, config, ways)
+                return await start.show_in_loop(
+                    monitor, looks, screen, door=Door(hosts.logins), acts=acts
+                )
         finally:
             await hosts.close()
 
@@ -113,6 +119,7 @@ def add_looks(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--theme", metavar="NAME", help="default gpudash-dark; t changes it")
     parser.add_argument("--density", metavar="WHAT", help="card, line or cell; default: what fits")
     parser.add_argument("--ascii", action="store_true", help="draw with ASCII only")
+    parser.add_argument("--readonly", action="store_true", help="look, and act on no host")
 
 
 def finish_looks(plan: argparse.Namespace) -> Config:
@@ -124,6 +131,19 @@ def finish_looks(plan: argparse.Namespace) -> Config:
     if plan.density is not None:
         plan.density = Density(arguments.choose(plan.density, DENSITIES, "density"))
     return config
+
+
+def acts_of(plan: argparse.Namespace, config: Config, ways: tuple[Way, ...]) -> Acts | None:
+    """Return what may be done from the screen; None where it is read-only."""
+    from gpudash.ui.start import Acts
+
+    if plan.readonly or config.top("readonly").value:
+        return None
+    return Acts(
+        readonly=frozenset(way.name for way in ways if way.is_readonly),
+        confirms_always=config.cleanup("confirm").value == "always",
+        rules=config.protect,
+    )
 
 
 def _start_early(plan: argparse.Namespace) -> EarlySampler | None:

@@ -14,8 +14,11 @@ PAST_HOSTS = 8
 
 def run(words: list[str]) -> int:
     """Show a scenario; it is marked SIMULATED everywhere."""
+    import tempfile
+    from pathlib import Path
+
     from gpudash.cli import arguments
-    from gpudash.cli.commands.dashboard import add_looks, finish_looks
+    from gpudash.cli.commands.dashboard import acts_of, add_looks, finish_looks
     from gpudash.cli.logs import log_to_folder
     from gpudash.sources.demo import DEFAULT, NAMES, parse_scenario
     from gpudash.ui import start
@@ -32,14 +35,18 @@ def run(words: list[str]) -> int:
     parser.add_argument("--seed", type=int, default=1, metavar="N", help="another past")
     add_looks(parser)
     plan = parser.parse_words(words)
-    finish_looks(plan)
+    config = finish_looks(plan)
     scenario = parse_scenario(plan.scenario)
     arguments.require_terminal()
     looks = start.Looks(plan.theme, plan.density, is_ascii=plan.ascii)
     log_to_folder()
     monitor = make_monitor(scenario, plan.seed, plan.interval_s)
-    with EarlyScreen() as screen:
-        return start.show(monitor, looks, screen)
+    acts = acts_of(plan, config, ())
+    # What is made up stays out of the records of what was.
+    with EarlyScreen() as screen, tempfile.TemporaryDirectory(prefix="gpudash-demo-") as folder:
+        if acts is not None:
+            acts = acts._replace(folder=Path(folder))
+        return start.show(monitor, looks, screen, acts=acts)
 
 
 def make_monitor(scenario: Scenario, seed: int, interval_s: float) -> FleetMonitor:

@@ -10,6 +10,7 @@ from gpudash.core.cleanup.outcomes import Ending, Outcome
 from gpudash.core.cleanup.plan import FamilyId, Plan
 from gpudash.core.cleanup.progress import Fate, Target
 from gpudash.core.cleanup.returning import returned
+from gpudash.core.cleanup.table import CONTEXT_BYTES
 from gpudash.core.units import plural
 
 SHORT_HOLD_S = 2.0
@@ -36,14 +37,16 @@ def is_drained(
     freed = {share.gpu for one in picked for share in plan.family(one).shares}
     for key, _ in plan.scope:
         size = used.get(key)
-        if key in freed and (size is None or size > _stays(plan, picked, key)):
+        if key in freed and (size is None or size > stays_on(plan, picked, key)):
             return False
     return True
 
 
-def _stays(plan: Plan, picked: frozenset[FamilyId], key: str) -> int:
+def stays_on(plan: Plan, picked: frozenset[FamilyId], key: str) -> int:
+    """Return at most how many bytes others go on holding on a GPU."""
+    # What the driver lists for a process falls short of what its context takes.
     others = sum(
-        share.used_bytes or 0
+        (share.used_bytes or 0) + CONTEXT_BYTES * len(family.members)
         for family in plan.families
         if family.id not in picked
         for share in family.shares

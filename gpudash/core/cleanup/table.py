@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections import defaultdict
 
 from gpudash.core.families import BOUNDARIES, gpu_processes, pids_are_local
+from gpudash.core.holders import can_compute
 from gpudash.core.holding import Device, Existence, Process, Scan
 from gpudash.core.model import Gpu, Host, Kind
 from gpudash.core.scope import normal_bus_id
@@ -21,7 +22,7 @@ REAPERS = frozenset(
     """.split()  # noqa: SIM905
 )
 """Who adopts orphans by trade; the names are cut as the kernel cuts them."""
-_CONTEXT_BYTES = 64 << 20
+CONTEXT_BYTES = 64 << 20
 """A context's own overhead makes the driver's sums fall short by so much for each process."""
 _STOPS = BOUNDARIES | LOGINS | REAPERS | {"supervise", "s6-supervise", "runsv", "pm2", "circusd"}
 _STOP_WORDS = (
@@ -120,7 +121,7 @@ class Table:
         if None in known:
             return False
         gap = reading.used_bytes - sum(used or 0 for used in known)
-        return gap > len(known) * _CONTEXT_BYTES
+        return gap > len(known) * CONTEXT_BYTES
 
     # -- handles -------------------------------------------------------------------------------
 
@@ -133,14 +134,15 @@ class Table:
     def could_hold(self, process: Process) -> bool:
         """Tell whether its handles are those of a program that computes.
 
-        CUDA needs nvidia-uvm beside the GPU; a monitor opens none. A stand-in device has no such
-        companion, and of a mapping without a descriptor only the path is known.
+        CUDA needs nvidia-uvm beside the GPU, and libcuda: a monitor may have the first. A stand-in
+        device has no such companion, and of a mapping without a descriptor only the path is known.
         """
         if not self.gpu_handles(process):
             return False
-        return self.scan.is_simulated or any(
-            handle.device is Device.UVM or handle.is_thread_only or not handle.count
-            for handle in process.handles
+        return (
+            self.scan.is_simulated
+            or can_compute(process)
+            or any(handle.is_thread_only or not handle.count for handle in process.handles)
         )
 
     # -- the tree ------------------------------------------------------------------------------
@@ -181,6 +183,15 @@ class Table:
         ) or (process.group not in (parent.group, process.pid) and process.group not in self.by_pid)
 
 
+INITS = frozenset(
+    """
+    systemd init tini docker-init dumb-init catatonit podman-init s6-svscan runit runsvdir pause
+    sleep tail busybox openrc-init linuxrc procd
+    """.split()  # noqa: SIM905
+)
+"""What stands at pid 1 and takes in orphans: inits, and what keeps an idle container open."""
+
+
 def is_stop(process: Process) -> bool:
     """Tell whether a family ends below this process: a shell, a login, a service, a server of
     notebooks. It starts others' work and is no part of it."""
@@ -192,8 +203,8 @@ def is_stop(process: Process) -> bool:
 
 
 def is_reaper(process: Process) -> bool:
-    """Tell whether a process is known to adopt orphans."""
-    return process.pid <= 1 or process.comm in REAPERS
+    """Tell whether a process is known to adopt orphans, and starts nothing else by itself."""
+    return process.comm in REAPERS or (process.pid <= 1 and process.comm in INITS)
 
 
 def handle_names(host: Host, *, is_simulated: bool) -> dict[str, str]:

@@ -41,7 +41,9 @@ def explained(broken: Break, scan: Scan, host: Host) -> Break:
     if broken.kind not in CLAIMS or broken.who is not None or gpu is None:
         return broken
     host = replace(host, scan=scan)
-    found = [one for one in seen.open_on(host, gpu) if seen.has_uvm(one)] or seen.open_on(host, gpu)
+    found = [one for one in seen.open_on(host, gpu) if seen.can_compute(one)] or seen.open_on(
+        host, gpu
+    )
     suspects = tuple(_claimant_of(seen.info_of(one, host), host) for one in found)
     return broken if suspects == broken.suspects else replace(broken, suspects=suspects)
 

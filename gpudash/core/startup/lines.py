@@ -39,18 +39,23 @@ def take(
     record = record_of(run, segment, at_s)
     if record is None:
         return run
-    if engines.is_of_another(run, record, catalog):
-        run = _restarted(run, record, catalog, effects)
-        run.engine = None
-    engine = engines.recognise(run, record, catalog)
-    if engine is not None:
-        run = _recognised(run, engine, record, catalog)
-    matched = [
-        (marker, match)
-        for marker in catalog.markers_in(run.engine or "", record.text)
-        if (not marker.writer or marker.writer == record.writer)
-        and (match := marker.match(record.text)) is not None
-    ]
+    said = (record.text, record.writer)
+    if said == run.said:
+        # Eight ranks say the same, one after the other.
+        matched = run.matched
+    else:
+        if engines.is_of_another(run, record, catalog):
+            run = _restarted(run, record, catalog, effects)
+            run.engine = None
+        engine = engines.recognise(run, record, catalog)
+        if engine is not None:
+            run = _recognised(run, engine, record, catalog)
+        matched = [
+            (marker, match)
+            for marker in catalog.markers_in(run.engine or "", record.text)
+            if (not marker.writer or marker.writer == record.writer)
+            and (match := marker.match(record.text)) is not None
+        ]
     for marker, match in matched:
         if engines.begins_new_run(run, marker):
             run = _restarted(run, record, catalog, effects)
@@ -58,6 +63,7 @@ def take(
         if not run.phases and not run.opening:
             run.opening = marker.pattern.source
         _apply(run, catalog, marker, match, record, effects)
+    run.said, run.matched = said, matched
     phases.open_launch(run, record)
     if record.text.strip():
         if not matched and record.level not in _CALM:
@@ -141,6 +147,8 @@ def _apply(
     record: Record,
     effects: list[StartupEffect],
 ) -> None:
+    if not record.rank and "rank" in match.re.groupindex and match["rank"]:
+        record = record._replace(rank=match["rank"])
     is_draft = run.is_open("load_draft")
     began: str | None = None
     match marker.kind:
@@ -218,7 +226,7 @@ def _is_secondary(run: Run) -> bool:
 
 def _survived(run: Run, record: Record) -> None:
     """A rank that goes on has survived its exceptions."""
-    if any(hit.is_exception and hit.rank == record.rank for hit in run.hits):
+    if run.hits and any(hit.is_exception and hit.rank == record.rank for hit in run.hits):
         run.hits = [h for h in run.hits if not (h.is_exception and h.rank == record.rank)]
         run.is_doubted = True
 

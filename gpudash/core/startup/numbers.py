@@ -21,6 +21,8 @@ def keep(run: Run, marker: Marker, match: re.Match[str], record: Record, *, draf
     wanted = marker.keep_draft if draft else marker.keep
     if not wanted:
         return
+    if marker.how == "first" and all(name in run.numbers for name in wanted):
+        return
     found = {key: value for key, value in match.groupdict().items() if value is not None}
     for name, groups in wanted.items():
         value = _value(groups, found, is_list=marker.how == "list")

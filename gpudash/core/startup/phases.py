@@ -24,6 +24,7 @@ _MAY_NEST = {
 }
 _DRAFT_OF = {"load_weights": "load_draft", "cuda_graph": "cuda_graph_draft"}
 _TRAINERS = frozenset({"torchrun", "accelerate", "hf-trainer", "deepspeed", "lightning"})
+_ENDLESS = frozenset({"compile", "download"})
 _ENGINES_THAT_LOAD_TWICE = frozenset({"sglang"})
 
 
@@ -85,6 +86,7 @@ def finish(run: Run, name: str, record: Record, marker: Marker | None) -> None:
         if marker is not None and not (marker.once and at is not None):
             _add_ended(run, marker, record)
         return
+    _settle(run, at, record)
     known = run.phases[at]
     ended = known.ended | {record.rank}
     if record.rank not in known.begun:
@@ -100,6 +102,8 @@ def advance(run: Run, marker: Marker, match: re.Match[str], record: Record) -> s
     """Take a bar's state. Returns the phase's name where the bar began it."""
     name = _of_bar(run, marker)
     if marker.within and not run.is_open(name):
+        return None
+    if marker.within and run.is_open("compile") and name != "compile":
         return None
     if marker.trains and not may_train(run):
         return None
@@ -121,6 +125,7 @@ def advance(run: Run, marker: Marker, match: re.Match[str], record: Record) -> s
         at = run.last(name)
     if at is None:
         return began
+    _settle(run, at, record)
     _passed(run, name, state)
     run.phases[at] = _advanced(run, run.phases[at], state, record, hides=marker.hides)
     return began
@@ -164,12 +169,25 @@ def _close_others(run: Run, name: str, record: Record, *, by_bar: bool) -> None:
     for at, known in enumerate(run.phases):
         if known.end is not None or known.name == name or known.name in _MAY_NEST.get(name, set()):
             continue
-        end = run.before if by_bar else _here(run, record)
-        if known.heard is not None:
-            end = known.heard
-        elif known.moved is not None and known.name != "launch":
-            end = known.moved
-        run.phases[at] = known._replace(end=end if end.line >= known.start.line else known.start)
+        run.phases[at] = _softly_ended(known, run.before if by_bar else _here(run, record))
+
+
+def _softly_ended(known: Phase, otherwise: Moment) -> Phase:
+    """End a phase whose own end was never told: at what was heard of it last."""
+    end = otherwise
+    if known.heard is not None:
+        end = known.heard
+    elif known.moved is not None and known.name != "launch":
+        end = known.moved
+    return known._replace(end=end if end.line >= known.start.line else known.start)
+
+
+def _settle(run: Run, at: int, record: Record) -> None:
+    """A phase that moves or ends is done with what nested in it and tells no end of its own."""
+    for inner in range(at + 1, len(run.phases)):
+        known = run.phases[inner]
+        if known.end is None and known.name in _ENDLESS:
+            run.phases[inner] = _softly_ended(known, _here(run, record))
 
 
 def _loads_draft(run: Run) -> bool:
@@ -210,7 +228,11 @@ def _passed(run: Run, name: str, state: Progress) -> None:
     if state.elapsed_s is None or now_s is None:
         return
     key = (name, state.desc, state.total)
-    zero_s = run.bar_zeros.setdefault(key, now_s - state.elapsed_s)
+    zero_s, last_s = run.bar_zeros.get(key, (now_s - state.elapsed_s, 0.0))
+    if state.elapsed_s < last_s:
+        # The same bar again, from its beginning.
+        zero_s = now_s - state.elapsed_s
+    run.bar_zeros[key] = (zero_s, state.elapsed_s)
     run.clock = run.clock.reached(zero_s + state.elapsed_s)
 
 

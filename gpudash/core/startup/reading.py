@@ -5,10 +5,12 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
+from gpudash.core.startup.catalog import Marker
 from gpudash.core.startup.logtime import LogClock
 from gpudash.core.startup.model import Failure, Moment, Number, Phase
 
@@ -101,7 +103,13 @@ class Run:
     kept_by_first_rank: set[str] = field(default_factory=set)
     arguments: dict[str, str] = field(default_factory=dict)
     sequence: tuple[str, ...] = ()
-    bar_zeros: dict[tuple[str, str, float | None], float] = field(default_factory=dict)
+    bar_zeros: dict[tuple[str, str, float | None], tuple[float, float]] = field(
+        default_factory=dict
+    )
+    """When each bar began by the log's time, and how long it had run when it was last seen."""
+    said: tuple[str, str] = ("", "")
+    """The last message and who wrote it, and what it fitted."""
+    matched: list[tuple[Marker, re.Match[str]]] = field(default_factory=list)
     line_rank: str = ""
     last_rank: str = ""
     before: Moment = _NOWHERE

@@ -135,6 +135,8 @@ def rows(startup: Startup) -> Iterator[tuple[str, ...]]:
 def _bar_words(progress: Progress | None) -> str:
     if progress is None:
         return ""
+    if progress.unit == "fraction":
+        return f"{100 * progress.done:.0f} %"
     done = f"{progress.done:.10g}"
     if progress.total is None:
         return f"{done} {progress.unit}"

@@ -21,14 +21,16 @@ _PATTERNS = (
     ),
     (re.compile(r"(://[^\s:/@]+:)[^\s@/]+@"), rf"\1{MASK}@"),
 )
-_SIGNS = re.compile(
-    r"hf_|sk-|gh[pos]_|glpat|xox|bearer|basic|key|token|secret|passw|://\S+@", re.IGNORECASE
-)
+_SIGNS = (
+    "hf_", "sk-", "ghp", "gho", "ghs", "glpat", "xox", "bearer", "basic", "key", "token", "secret",
+    "passw", "@",
+)  # fmt: skip
 
 
 def masked(text: str) -> str:
     """Return text without what looks like a key, a token or a password."""
-    if not _SIGNS.search(text):
+    lowered = text.lower()
+    if not any(sign in lowered for sign in _SIGNS):
         return text
     for pattern, put in _PATTERNS:
         text = pattern.sub(put, text)

@@ -164,7 +164,9 @@ def corrupt_file(_run: Run, hit: Hit) -> Told:
 def file_not_found(_run: Run, hit: Hit) -> Told:
     """Say which file is missing."""
     found = hit.groups
-    path = found.get("path") or found.get("path2") or found.get("path3")
+    if path := found.get("path5"):
+        return Told(message=f"no weights in {path}")
+    path = next((found[name] for name in ("path", "path2", "path3", "path4") if name in found), "")
     return Told(message=f"no such file: {path}{when(hit.phase)}" if path else clipped(hit.text))
 
 

@@ -14,6 +14,7 @@ from gpudash.core.startup.reading import KEPT_HITS, Frame, Hit, Record, Run, Tra
 
 KEPT_FRAMES = 40
 _NEAR_LINES = 3
+_SHOWN_CHARS = 400
 _KEPT_TEXT = 8192
 """A list of supported architectures takes 4 KB."""
 
@@ -25,6 +26,7 @@ _EXCEPTION = re.compile(
     r"(?:: (?P<msg>.*))?$|(?P<bare>Exception)(?:: (?P<said>.*))?$"
 )
 _SHARD_RANK = re.compile(r" ?rank=(\d+)$")
+_WARNINGS = frozenset({"WARNING", "WARN", "W"})
 _KILLED = frozenset({"-9", "137", "9"})
 _BUS_ERROR = frozenset({"-7", "135", "7"})
 _DIGITS = tuple("0123456789")
@@ -168,11 +170,20 @@ def _hit(run: Run, record: Record, pattern: FailurePattern) -> Hit | None:
     known = run.traceback
     return replace(
         hit,
-        is_weak=pattern.is_weak or (known is not None and known.is_weak),
+        is_weak=pattern.is_weak
+        or (known is not None and known.is_weak)
+        or _is_warning(record, kind),
         is_terminal=_is_terminal(pattern, tier, groups),
         is_exception=False,
         frames=known.frames if known is not None else (),
     )
+
+
+def _is_warning(record: Record, kind: str) -> bool:
+    """Return whether the writer calls it a warning; torch does so with a port that is taken."""
+    if kind == "port_in_use":
+        return False
+    return record.level in _WARNINGS or "Warning: " in record.text[:MATCHED_CHARS]
 
 
 def _is_terminal(pattern: FailurePattern, tier: int, groups: dict[str, str]) -> bool:
@@ -215,7 +226,7 @@ def _made(run: Run, record: Record, kind: str, tier: int, groups: dict[str, str]
         bar=bar,
         doing=progress.detail if progress is not None else "",
         now_s=run.clock.now_s,
-        context=(*run.recent[-3:], record.text[:MATCHED_CHARS]),
+        context=(*run.recent[-3:], record.text[:_SHOWN_CHARS]),
         is_after_ready=run.ready_line is not None,
     )
 

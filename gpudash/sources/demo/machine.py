@@ -7,11 +7,13 @@ launch; everything that the demo says comes from it.
 from __future__ import annotations
 
 import uuid
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Protocol
 
+from gpudash.sources.demo.deeds import MIB_A_SECOND, Deeds
 from gpudash.sources.demo.noise import key_of, smooth
+from gpudash.sources.demo.playing import Dying
 from gpudash.sources.demo.tasks import Task
 
 MIB = 1 << 20
@@ -100,6 +102,16 @@ class Tenant(Protocol):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Bystander:
+    """A process with GPUs open that the driver lists for no memory."""
+
+    task: Task
+    gpus: tuple[int, ...] = ()
+    can_compute: bool = False
+    """It has unified memory open too: a child of somebody who computed."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Slice:
     """One MIG device with the whole of its GPU instance."""
 
@@ -168,6 +180,9 @@ class Machine:
     """NVML code that starting the driver session ends with."""
     hot_gpu: int | None = None
     """Slowed by heat for 4 s in every 3 minutes."""
+    bystanders: tuple[Bystander, ...] = ()
+    deeds: Deeds = field(default_factory=Deeds, compare=False)
+    """What was done here by orders."""
 
     def identity(self, what: str, place: int = 0) -> str:
         """Return a UUID that belongs to a part of this host, the same in every run."""
@@ -179,14 +194,36 @@ class Machine:
 
     def holdings(self, at_s: float) -> tuple[Holding, ...]:
         """Return everything that is held on this host at a time."""
-        return tuple(holding for tenant in self.tenants for holding in tenant.holdings(at_s))
+        return tuple(
+            replace(held, mib=left, load=0.0) if left < held.mib else held
+            for tenant in self.tenants
+            for held in tenant.holdings(at_s)
+            if (left := self.deeds.left_mib(held.task, held.mib, at_s))
+        )
 
     def tasks(self, at_s: float) -> dict[int, Task]:
-        """Return the processes that exist, by pid: the holders and who is above them."""
-        living = [held.task for held in self.holdings(at_s) if not held.task.is_dead]
-        known = {task.pid: task for task in living}
-        known.update((above.pid, above) for task in living for above in task.ancestors())
-        return known
+        """Return the processes that exist, by pid: holders, who is above them, and bystanders."""
+        held = [one.task for one in self.holdings(at_s) if not one.task.is_dead]
+        every = [*held, *(one.task for one in self.bystanders)]
+        known = {task.pid: task for task in every}
+        known.update((above.pid, above) for task in every for above in task.ancestors())
+        return {pid: task for pid, task in known.items() if not self.deeds.is_gone(task, at_s)}
+
+    def dying(self, at_s: float) -> dict[int, Dying]:
+        """Return who exists, and how long each takes to give its memory back when it ends."""
+        held: dict[int, int] = {}
+        for one in self.holdings(at_s):
+            pid = one.task.keeper or one.task.pid
+            held[pid] = max(held.get(pid, 0), one.mib)
+        return {
+            pid: Dying(task, held.get(pid, 0) / MIB_A_SECOND)
+            for pid, task in self.tasks(at_s).items()
+        }
+
+    def parent_of(self, task: Task, at_s: float) -> int:
+        """Return the pid above a process: init's, once its parent is gone."""
+        parent = task.parent
+        return parent.pid if parent and not self.deeds.is_gone(parent, at_s) else 1
 
     def silent_left_s(self, at_s: float) -> float:
         """Return for how long this host stays silent; 0 when it speaks."""

@@ -174,14 +174,61 @@ class Sampler(_Program):
 
 
 class Hand(_Program):
-    """Answers about processes; says nothing unasked."""
+    """Answers about processes and carries orders; unasked it only reports on these."""
+
+    def __init__(self, machine: Machine) -> None:
+        super().__init__(machine)
+        self._follows: dict[str, int] = {}
+        """Number of the next report that it passes on, by run."""
+
+    def due_s(self) -> float | None:
+        """Return when it has something to report; None while nothing is to come."""
+        deeds = self._machine.deeds
+        due = (deeds.due_s(run, first) for run, first in self._follows.items())
+        return min((at_s for at_s in due if at_s is not None), default=None)
+
+    def pump(self, at_s: float) -> bytes:
+        """Return the reports that were made until now."""
+        lines = []
+        for run, first in self._follows.items():
+            if not self._machine.deeds.knows(run):
+                continue
+            for number, said in self._machine.deeds.reports(run, first, at_s):
+                at = round(uptime_s(self._machine, said.at_s), 3)
+                report = {"n": number, "at": at, "what": said.what}
+                lines.append(self._line(at_s, t="order", run=run, **report, **said.more))
+                self._follows[run] = number + 1
+        return b"".join(lines)
 
     def _obey(self, order: dict[str, Any], at_s: float) -> bytes:
-        if order["do"] == "process":
-            return self._processes(order, at_s)
-        if order["do"] == "scan":
-            return self._scan(order, at_s)
+        match order["do"]:
+            case "process":
+                return self._processes(order, at_s)
+            case "scan":
+                return self._scan(order, at_s)
+            case "order" | "report" | "abort":
+                return self._carry(order, at_s)
         return super()._obey(order, at_s)
+
+    def _carry(self, command: dict[str, Any], at_s: float) -> bytes:
+        deeds, run = self._machine.deeds, str(command.get("run", ""))
+        if command["do"] == "order":
+            order: dict[str, Any] = command["order"]
+            run = str(order["run"])
+            error = deeds.take(order, at_s, self._machine.dying(at_s), uptime_s(self._machine, 0.0))
+            if not error:
+                self._follows.setdefault(run, 0)
+        elif not deeds.knows(run):
+            error = f"nothing of {run} is kept here"
+        elif command["do"] == "abort":
+            error = deeds.abort(run, at_s)
+        else:
+            error, self._follows[run] = "", int(command.get("from") or 0)
+        answer = self._ack(command, at_s, error=error) + self.pump(at_s)
+        if command.get("drop") and not error:
+            deeds.drop(run)
+            del self._follows[run]
+        return answer
 
     def _processes(self, order: dict[str, Any], at_s: float) -> bytes:
         pids = order.get("pids")
@@ -201,7 +248,9 @@ class Hand(_Program):
         pids = order.get("pids", [])
         if not isinstance(pids, list) or any(type(pid) is not int for pid in pids):
             return self._ack(order, at_s, error="pids is not a list of whole numbers")
-        rows = rows_of(self._machine, at_s, at_s - uptime_s(self._machine, at_s))
+        whole = bool(order.get("all"))
+        booted_s = at_s - uptime_s(self._machine, at_s)
+        rows = rows_of(self._machine, at_s, booted_s, is_whole=whole)
         parts = [rows[start : start + ROWS_A_LINE] for start in range(0, len(rows), ROWS_A_LINE)]
         lines = [
             self._line(at_s, t="holders", id=order["id"], part=number, rows=part)
@@ -209,7 +258,6 @@ class Hand(_Program):
         ]
         rest = rest_of(self._machine, at_s, pids)
         last: dict[str, Any] = {"part": len(parts), "last": True, "rows": [], **rest}
-        whole = bool(order.get("all"))
         lines.append(self._line(at_s, t="holders", id=order["id"], whole=whole, **last))
         return b"".join(lines) + self._ack(order, at_s)
 

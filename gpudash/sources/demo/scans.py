@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from gpudash.core.families import INITIAL_PID_NAMESPACE
+from gpudash.sources.demo.deeds import HAND_PID
 from gpudash.sources.demo.machine import Machine
+from gpudash.sources.demo.noise import key_of
 from gpudash.sources.demo.tasks import Task
 
 TICKS_A_SECOND = 100
-OWN_PID = 3
-"""Of the simulated hand: pid 2 is the kernel's, and it has no parent but pid 1."""
 
 
 def bus_id(gpu: int) -> str:
@@ -16,13 +16,33 @@ def bus_id(gpu: int) -> str:
     return f"00000000:{0x0A + 0x11 * gpu % 0xF0:02X}:00.0"
 
 
-def rows_of(machine: Machine, at_s: float, booted_s: float) -> list[dict[str, object]]:
-    """Return the processes of a host; `booted_s` is the demo time of its boot."""
+def rows_of(
+    machine: Machine, at_s: float, booted_s: float, *, is_whole: bool
+) -> list[dict[str, object]]:
+    """Return the processes of a host; `booted_s` is the demo time of its boot.
+
+    Not `is_whole`: those with a handle, and whoever is above them.
+    """
+    tasks = machine.tasks(at_s)
     open_by: dict[int, set[int]] = {}
+    busy: dict[int, float] = {}
     for held in machine.holdings(at_s):
         open_by.setdefault(held.task.pid, set()).add(held.gpu)
-    tasks = sorted(machine.tasks(at_s).items())
-    return [_row(task, sorted(open_by.get(pid, ())), at_s, booted_s) for pid, task in tasks]
+        busy[held.task.pid] = max(busy.get(held.task.pid, 0.0), held.load)
+    able = set(open_by)
+    for one in machine.bystanders:
+        open_by.setdefault(one.task.pid, set()).update(one.gpus)
+        able |= {one.task.pid} if one.can_compute else set()
+    wanted = {pid for pid, gpus in open_by.items() if gpus} | {
+        above.pid for pid in open_by if pid in tasks for above in tasks[pid].ancestors()
+    }
+    return [
+        _row(machine, task, at_s, booted_s)
+        | {"share": round(busy.get(pid, 0.0), 2)}
+        | {"handles": _handles(sorted(open_by.get(pid, ())), can_compute=pid in able)}
+        for pid, task in sorted(tasks.items())
+        if is_whole or pid in wanted
+    ]
 
 
 def rest_of(machine: Machine, at_s: float, pids: list[int]) -> dict[str, object]:
@@ -34,7 +54,7 @@ def rest_of(machine: Machine, at_s: float, pids: list[int]) -> dict[str, object]
         "seen": 200 + len(known),
         "unreadable": 0,
         "listed": [[pid, "dead"] for pid in pids if pid not in known],
-        "own": [OWN_PID, 1],
+        "own": [HAND_PID, 1],
         "pidns": INITIAL_PID_NAMESPACE,
         "initial": True,
         "simulated": True,
@@ -42,19 +62,23 @@ def rest_of(machine: Machine, at_s: float, pids: list[int]) -> dict[str, object]
     }
 
 
-def _row(task: Task, gpus: list[int], at_s: float, booted_s: float) -> dict[str, object]:
-    handles: list[list[object]] = [["gpu", bus_id(gpu), 4, 0] for gpu in gpus]
+def _handles(gpus: list[int], *, can_compute: bool) -> list[list[object]]:
+    count = 4 if can_compute else 1
+    handles: list[list[object]] = [["gpu", bus_id(gpu), count, 0] for gpu in gpus]
     if gpus:
-        handles += [["control", None, 1, 0], ["uvm", None, 2, 0]]
-    parent = task.parent.pid if task.parent else 1
+        handles.append(["control", None, 1, 0])
+    return [*handles, ["uvm", None, 2, 0]] if gpus and can_compute else handles
+
+
+def _row(machine: Machine, task: Task, at_s: float, booted_s: float) -> dict[str, object]:
     return {
         "pid": task.pid,
         "start": round((task.started_s - booted_s) * TICKS_A_SECOND),
         "uid": task.person.uid,
-        "exe": [1, task.pid if task.comm != "python3" else 1],
-        "ppid": parent,
-        "pgrp": task.pid,
-        "sid": task.pid,
+        "exe": [1, key_of(0, "exe", task.comm) % 1_000_000],
+        "ppid": machine.parent_of(task, at_s),
+        "pgrp": task.group or task.pid,
+        "sid": task.group or task.pid,
         "tty": 0,
         "user": task.person.name,
         "comm": task.comm,
@@ -71,9 +95,8 @@ def _row(task: Task, gpus: list[int], at_s: float, booted_s: float) -> dict[str,
         "nspid": [task.pid],
         "login": None,
         "env": {},
-        "ports": [],
-        "clients": 0,
-        "handles": handles,
+        "ports": list(task.ports),
+        "clients": task.clients,
         "readable": True,
         "kernel": False,
     }

@@ -7,6 +7,7 @@ from gpudash.sources.demo.machine import (
     H200,
     RTX_PRO_6000,
     Ailment,
+    Bystander,
     Machine,
     Silence,
     Slice,
@@ -18,6 +19,8 @@ from gpudash.sources.demo.tasks import (
     BEN,
     ROOT,
     Task,
+    daemon,
+    forked,
     notebook,
     script,
     sglang_scheduler,
@@ -35,6 +38,10 @@ EIGHT = (RTX_PRO_6000,) * 8
 LAUNCHED_S = -2471.0
 CRASHED_S = -193.0
 CRASHED_RANK, DEAD_RANK = 3, 7
+KEEPER_PID = 48_377
+_EXITS_S = (0.6, 0.7, 2.2, 0.5, None, 1.9, 1.4, 0.5)
+"""Of the leftover ranks when they are asked: rank 4 hangs in its collective."""
+_BOOTED_S = -1_728_000.0
 
 
 def machines(scenario: Scenario, seed: int) -> tuple[Machine, ...]:
@@ -64,8 +71,10 @@ def _sglang(seed: int) -> Server:
     return Server(places=tuple(_rank(rank, server) for rank in range(8)), seed=seed)
 
 
-def _rank(rank: int, server: Task | None, *, is_dead: bool = False) -> Place:
-    task = sglang_scheduler(48_213 + rank, LAUNCHED_S + 11, rank, server, is_dead=is_dead)
+def _rank(rank: int, server: Task | None, *, keeper: int = 0) -> Place:
+    exit_s = _EXITS_S[rank] if server is None else 0.6
+    start_s = LAUNCHED_S + 11
+    task = sglang_scheduler(48_213 + rank, start_s, rank, server, keeper=keeper, exit_s=exit_s)
     return Place(gpu=rank, task=task, mib=SGLANG_MIB + rank)
 
 
@@ -84,10 +93,32 @@ def _busy(name: str, seed: int) -> Machine:
 
 def _leftovers(name: str, seed: int) -> Machine:
     remains = tuple(
-        _rank(rank, None, is_dead=rank == DEAD_RANK) for rank in range(8) if rank != CRASHED_RANK
+        _rank(rank, None, keeper=KEEPER_PID if rank == DEAD_RANK else 0)
+        for rank in range(8)
+        if rank != CRASHED_RANK
     )
     crashed = Crashed(living=_sglang(seed), remains=remains, died_s=CRASHED_S)
-    return Machine(name=name, seed=seed, boards=EIGHT, tenants=(crashed, *_others(seed)))
+    child = forked(KEEPER_PID, LAUNCHED_S + 40, remains[-1].task)
+    keeper = Bystander(task=child, gpus=(DEAD_RANK,), can_compute=True)
+    return Machine(
+        name=name,
+        seed=seed,
+        boards=EIGHT,
+        tenants=(crashed, *_others(seed)),
+        bystanders=(keeper, *_daemons(8)),
+    )
+
+
+def _daemons(gpus: int) -> tuple[Bystander, ...]:
+    """Return what runs beside everybody's work: the driver's services, and two who watch."""
+    every = tuple(range(gpus))
+    start_s = _BOOTED_S + 40
+    return (
+        Bystander(task=daemon(1_604, start_s, "/usr/bin/nv-fabricmanager"), gpus=(0,)),
+        Bystander(task=daemon(1_611, start_s, "/usr/bin/nvidia-persistenced"), gpus=every),
+        Bystander(task=daemon(1_702, start_s, "/usr/bin/nv-hostengine"), gpus=(0,)),
+        Bystander(task=daemon(40_118, -5_100.0, "nvitop", person=BEN), gpus=every),
+    )
 
 
 def _train_run(seed: int, agent: Task) -> Trainer:

@@ -50,7 +50,7 @@ class Pace:
 
 
 class DemoStream:
-    """One simulated program; a sampler ticks, a hand only answers."""
+    """One simulated program; a sampler ticks, a hand answers and reports on its orders."""
 
     def __init__(self, program: Sampler | Hand, pace: Pace) -> None:
         self._program = program
@@ -101,13 +101,23 @@ class DemoStream:
     async def _go_on(self) -> None:
         self._wake.clear()
         if isinstance(self._program, Hand):
-            await self._wake.wait()
+            await self._report(self._program)
             return
         left_s = self._next_s - self._pace.now_s()
         if left_s > 0:
             await self._rest(left_s)
         if not self._wake.is_set():
             self._tick(self._program)
+
+    async def _report(self, program: Hand) -> None:
+        due_s = program.due_s()
+        if due_s is None:
+            await self._wake.wait()
+            return
+        left_s = due_s - self._pace.now_s()
+        if left_s > 0:
+            await self._rest(left_s)
+        self._arrived += program.pump(self._pace.now_s())
 
     def _tick(self, program: Sampler) -> None:
         late_s = self._pace.now_s() - self._next_s

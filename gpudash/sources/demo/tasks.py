@@ -37,6 +37,14 @@ class Task:
     """None: pid 1."""
     is_dead: bool = False
     """The driver lists it, /proc does not have it."""
+    keeper: int = 0
+    """Pid of who inherited a dead one's handles, and keeps its memory."""
+    group: int = 0
+    """Of processes; 0 is its own."""
+    ports: tuple[int, ...] = ()
+    clients: int = 0
+    exit_s: float | None = 0.6
+    """How long it takes to end when it is asked to; None: it does not care."""
 
     def ancestors(self) -> tuple[Task, ...]:
         """Return who is above, from the parent upwards, without pid 1."""
@@ -72,14 +80,25 @@ def sglang_server(pid: int, started_s: float, model: str, ranks: int) -> Task:
         person=ROOT,
         comm="python3",
         argv=(*argv, "--tp-size", str(ranks), "--host", "0.0.0.0", "--port", "30000"),
+        ports=(30_000,),
+        clients=1,
         parent=shell(pid - 61, started_s - 3600.0, ROOT),
     )
 
 
 def sglang_scheduler(
-    pid: int, started_s: float, rank: int, server: Task | None, *, is_dead: bool = False
+    pid: int,
+    started_s: float,
+    rank: int,
+    server: Task | None,
+    *,
+    keeper: int = 0,
+    exit_s: float | None = 0.6,
 ) -> Task:
-    """Return one rank of an SGLang server: the process that holds the memory."""
+    """Return one rank of an SGLang server: the process that holds the memory.
+
+    With a `keeper` it is dead, and that pid has its handles.
+    """
     return Task(
         pid=pid,
         started_s=started_s,
@@ -87,8 +106,29 @@ def sglang_scheduler(
         comm="sglang::schedul",
         argv=(f"sglang::scheduler_TP{rank}",),
         parent=server,
-        is_dead=is_dead,
+        is_dead=bool(keeper),
+        keeper=keeper,
+        exit_s=exit_s,
     )
+
+
+def forked(pid: int, started_s: float, dead: Task) -> Task:
+    """Return a child that a dead process forked: it has its title, its group and its handles."""
+    return Task(
+        pid=pid,
+        started_s=started_s,
+        person=dead.person,
+        comm=dead.comm,
+        argv=dead.argv,
+        group=dead.pid,
+        exit_s=None,
+    )
+
+
+def daemon(pid: int, started_s: float, *argv: str, person: Person = ROOT) -> Task:
+    """Return a program that runs since long ago and belongs to nobody's work."""
+    comm = argv[0].rpartition("/")[2][:15]
+    return Task(pid=pid, started_s=started_s, person=person, comm=comm, argv=argv)
 
 
 def vllm_server(pid: int, started_s: float, model: str, port: int, ranks: int = 1) -> Task:
@@ -101,6 +141,9 @@ def vllm_server(pid: int, started_s: float, model: str, port: int, ranks: int = 
         person=ROOT,
         comm="vllm",
         argv=(*argv, *spread, "--port", str(port)),
+        ports=(port,),
+        clients=2,
+        exit_s=0.5,
         parent=shell(pid - 44, started_s - 900.0, ROOT),
     )
 

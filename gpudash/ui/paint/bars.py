@@ -49,6 +49,25 @@ def memory_bar(
     return _drawn(width, cells, eighths, stacked, glyphs)
 
 
+def with_ghost(bar: Row, width: int, before: int, total: int | None) -> Row:
+    """Return a bar with the memory that was given back drawn as a shadow of what it was."""
+    if not total or before <= 0:
+        return bar
+    end = max(1, min(width, round(width * before / total)))
+    spans: list[Span] = []
+    at = 0
+    for text, style in bar:
+        inside = max(0, min(len(text), end - at))
+        if "bar-track" in style and inside:
+            spans.append((text[:inside], style.replace("bar-track", "bar-ghost")))
+            text = text[inside:]
+            at += inside
+        if text:
+            spans.append((text, style))
+        at += len(text)
+    return tuple(spans)
+
+
 def _end_in_eighths(width: int, used: int, total: int) -> int:
     if used == 0:
         return 0

@@ -46,6 +46,10 @@ def _first(sight: GpuSight, columns: CardColumns, width: int) -> Row:
     bar = bar_of(sight, columns.bar, used, total, stacked=False)
     memory = memory_text(used, total, "card", sight.is_zero, is_old=sight.is_old)
     row = (*start, *bar, (" ", "text"), *fit(memory, _NUMBERS))
+    if sight.progress is not None:
+        return fit(
+            (*row, *spread(_main_words(sight, 60), sight.progress.right, columns.process)), width
+        )
     room = columns.process - 8
     return (*row, *fit(_main_words(sight, room), room, "…"), age_span(sight, 8))
 
@@ -55,6 +59,8 @@ def _main_words(sight: GpuSight, room: int) -> Row:
     if wrong is not None:
         style = "text-muted" if sight.is_old else f"{wrong.text} b"
         return ((f"{wrong.glyph} {wrong.words}", style),)
+    if sight.progress is not None and sight.progress.first:
+        return sight.progress.first
     if not sight.claims:
         # The reason has the row below.
         return free_words(sight, used_of(sight), 0)
@@ -94,6 +100,8 @@ def _second_words(sight: GpuSight, room: int) -> Row:
     if wrong is not None:
         claimed = who(sight.claims, room - 2, is_old=sight.is_old, glyphs=sight.glyphs)
         return claimed or ((f"  {wrong.reason}", "text-muted"),)
+    if sight.progress is not None and sight.progress.second and len(sight.claims) < 2:
+        return sight.progress.second
     if not sight.claims:
         verdict = sight.verdict
         if verdict.verdict is Verdict.UNKNOWN and not sight.is_old:

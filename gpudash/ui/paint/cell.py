@@ -255,6 +255,8 @@ def _cell(
     # In steps of 10 %: few styles, and no eye tells more apart.
     share = 40 + 6 * min(10, -(-percent // 10))
     background = "cell-foreign" if claims[0].is_foreign else "cell-alive"
+    if claims[0].text == "leftover":
+        background = "cell-leftover"
     if claims[0].text in ("unknown", "text-muted"):
         return text, f"{claims[0].text} b on bar-track"
     return text, f"on-cell b on {background}~{share}"

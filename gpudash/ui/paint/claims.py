@@ -16,9 +16,19 @@ from gpudash.core.units import format_memory
 from gpudash.ui.paint.bars import Part
 from gpudash.ui.paint.spans import outside
 
-TEXT_OF = {Owner.MINE: "alive", Owner.FOREIGN: "foreign", Owner.UNKNOWN: "unknown"}
+TEXT_OF = {
+    Owner.MINE: "alive",
+    Owner.LEFTOVER: "leftover",
+    Owner.FOREIGN: "foreign",
+    Owner.UNKNOWN: "unknown",
+}
 NO_MEMORY = "no memory"
-BAR_OF = {Owner.MINE: "alive-bar", Owner.FOREIGN: "foreign-bar", Owner.UNKNOWN: "unknown-bar"}
+BAR_OF = {
+    Owner.MINE: "alive-bar",
+    Owner.LEFTOVER: "leftover-bar",
+    Owner.FOREIGN: "foreign-bar",
+    Owner.UNKNOWN: "unknown-bar",
+}
 
 
 class Claim(NamedTuple):

@@ -70,6 +70,8 @@ def _mark(one: Happening, glyphs: Glyphs) -> Span:
             return glyphs.zero, "holding b"
         case "bad":
             return glyphs.bad, "leftover b"
+        case "going":
+            return glyphs.going, "unknown b"
         case "warn":
             return glyphs.warning, "unknown b"
         case _:

@@ -67,6 +67,32 @@ def _family(holder: Holder) -> Row:
     return (f"{holder.letter} ", f"{TEXT_OF[holder.owner]} b"), words
 
 
+def leftover_fact(count: Tally) -> Row:
+    """Write `498.4 GiB are leftovers of sglang`."""
+    sums = [one.known_bytes for one in count.leftovers]
+    held = format_known(sum(used for used, _ in sums), all(whole for _, whole in sums))
+    names = list(dict.fromkeys(outside(one.label.name, 24) for one in count.leftovers))
+    more = f" and {len(names) - 2} more" if len(names) > 2 else ""
+    return fact(f"{held} are leftovers of {' and '.join(names[:2])}{more}", "leftover b")
+
+
+def leftover_words(count: Tally) -> tuple[Row, ...]:
+    """Say what tells that they are left over; nothing where something worse is the matter."""
+    if count.broken or count.silent or count.unexplained:
+        return ()
+    said = {
+        one.evidence: len(one.members)
+        for host in count.hosts
+        for one in host.kin
+        if one.is_leftover and one.evidence
+    }
+    if not said or not count.leftovers:
+        return ()
+    first, number = next(iter(said.items()))
+    live = f"{plural(number, 'process lives', 'processes live')} on"
+    return (fact(f"{outside(first, 80)}: {live}"),)
+
+
 def zeros(count: Tally) -> Row:
     """Write `8 of 8 GPUs at 0 MiB`."""
     words = f"{count.gpus_zero} of {plural(count.gpus, 'GPU')} at 0 MiB"

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
 from typing import NamedTuple
 
 from gpudash.core.families import Holder
 from gpudash.core.gates import gate_of, places, standing, waiting
-from gpudash.core.model import Fleet, Link
+from gpudash.core.model import Fleet, Gpu, Link
 from gpudash.core.verify import FleetVerdict
 from gpudash.ui.paint.banner import banner_rows
 from gpudash.ui.paint.events import events_rows
@@ -24,6 +26,7 @@ from gpudash.ui.paint.view import Density, HostView, Utilisation, WallClock, no_
 
 TYPE_CHECKING = False  # the first frame is painted before there is a proof
 if TYPE_CHECKING:
+    from gpudash.ui.paint.cleaning import CleaningView, GpuProgress
     from gpudash.ui.paint.proving import ProofView
 
 PROOF_ROWS = 9
@@ -55,6 +58,8 @@ class FrameView(NamedTuple):
     """Host and GPU key of what is marked."""
     proof: ProofView | None = None
     """The proof that runs; None before any."""
+    cleaning: CleaningView | None = None
+    """The cleanups under way."""
     keys: Keys = KEYS
 
 
@@ -88,11 +93,22 @@ def host_views(
             marks=frozenset(marks.get(host.name, ())),
             phase=phases.get(host.name, ("", None))[0],
             in_proof=phases.get(host.name, ("", None))[1],
+            progress=_progress(view, host.name),
             judged=verdict,
             behind=max(0, waits.get(gate_of(host), 0) - 1),
         )
         for number, (host, verdict) in enumerate(shown)
     )
+
+
+def _progress(view: FrameView, name: str) -> Callable[[Gpu], GpuProgress | None] | None:
+    """Return what tells of one host's GPUs while it is cleaned."""
+    one = view.cleaning.of(name) if view.cleaning is not None else None
+    if one is None:
+        return None
+    from gpudash.ui.paint.cleaning import gpu_progress
+
+    return partial(gpu_progress, one, view.now_s)
 
 
 def _phases(view: ProofView | None) -> dict[str, tuple[str, frozenset[str] | None]]:
@@ -149,7 +165,18 @@ def compose(view: FrameView, width: int, height: int, ledger: Ledger | None = No
     is_proof = bool(hosts) and not table and is_proof_shown(view.proof)
     if is_proof:
         wanted = PROOF_ROWS
-    layout = plan(width, height, hosts, holders_wanted=wanted, density=view.density)
+    if view.cleaning is not None:
+        from gpudash.ui.paint.cleanpanel import panel_height
+
+        wanted = panel_height(view.cleaning)
+    layout = plan(
+        width,
+        height,
+        hosts,
+        holders_wanted=wanted,
+        density=view.density,
+        is_panel_first=view.cleaning is not None,
+    )
     if is_welcome and height > layout.banner + 1:
         # Its keys are all that it offers.
         layout = layout._replace(footer=1)
@@ -193,6 +220,10 @@ def _panel(
 ) -> tuple[Row, ...]:
     if not height:
         return ()
+    if view.cleaning is not None:
+        from gpudash.ui.paint.cleanpanel import clean_rows
+
+        return clean_rows(view.cleaning, width, height, view.glyphs)
     if is_proof and view.proof is not None:
         from gpudash.ui.paint.proofpanel import proof_rows
 
@@ -203,12 +234,19 @@ def _panel(
 def _story(view: FrameView, judged: FleetVerdict, count: Tally, width: int) -> Story:
     """Return what the banner says: a proof's words where there is one to speak of."""
     is_wide = width >= 100
-    story = tell(judged, count, now_s=view.now_s, stand=view.stand, is_wide=is_wide)
-    if view.proof is None:
-        return story
-    from gpudash.ui.paint.proving import proof_story
+    if view.cleaning is not None:
+        from gpudash.ui.paint.cleaning import cleaning_story
 
-    return proof_story(view.proof, story.word, is_wide=is_wide) or story
+        return cleaning_story(view.cleaning, is_wide=is_wide)
+    story = tell(judged, count, now_s=view.now_s, stand=view.stand, is_wide=is_wide)
+    if view.proof is not None:
+        from gpudash.ui.paint.proving import proof_story
+
+        story = proof_story(view.proof, story.word, is_wide=is_wide) or story
+    # A key that is not offered here is not named either.
+    if all(key != "c" for key, _ in view.keys):
+        story = story._replace(keys=tuple(one for one in story.keys if one[0] != "c"))
+    return story
 
 
 def is_nothing_to_watch(fleet: Fleet) -> bool:

@@ -97,6 +97,7 @@ MONO = Glyphs({**_UNICODE, "hatch": "%"}, is_ascii=False, has_patterns=True)
 PATTERNS = {
     "alive-bar": "#",
     "alive-bar-2": "#",
+    "leftover-bar": "%",
     "foreign-bar": "=",
     "unknown-bar": "?",
     "stale-bar": "#",

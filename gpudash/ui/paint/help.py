@@ -17,12 +17,14 @@ def colour_entries(glyphs: Glyphs) -> tuple[Entry, ...]:
     if glyphs.has_patterns:
         return (
             ("#", "alive b", "yours and alive"),
+            (hatch, "leftover b", "yours and left over: its purpose is gone"),
             ("=", "foreign b", "someone else's"),
             ("?", "unknown b", "whose it is was not told"),
             (hatch, "unknown b", "a dead pid, or memory that no process accounts for"),
         )
     return (
         (f"{use} blue", "alive b", "yours and alive"),
+        (f"{use} red", "leftover b", "yours and left over: its purpose is gone"),
         (f"{use} violet", "foreign b", "someone else's"),
         (f"{use} amber", "unknown b", "whose it is was not told"),
         (f"{hatch} hatched", "unknown b", "a dead pid, or memory that no process accounts for"),
@@ -36,7 +38,7 @@ def word_entries(glyphs: Glyphs) -> tuple[Entry, ...]:
         (
             f"{glyphs.bad} NOT CLEAR",
             "leftover b",
-            "unexplained memory, a holder that ended, a lost GPU, or one that needs a reset",
+            "leftovers, unexplained memory, a lost GPU, or one that needs a reset",
         ),
         ("? UNKNOWN", "unknown b", "a reading is missing: nothing can be proven zero"),
         (
@@ -50,6 +52,7 @@ def word_entries(glyphs: Glyphs) -> tuple[Entry, ...]:
             "clear b",
             "0 MiB in every reading of the hold, and in each one since",
         ),
+        (f"{glyphs.going} CLEANING", "unknown b", "families of a confirmed plan are being ended"),
         (f"{glyphs.going} STARTING", "alive b", "a family of yours ended a proof by taking memory"),
         (f"{glyphs.waiting} PAUSED", "unknown b", "values stand still because you asked for it"),
     )

@@ -28,6 +28,8 @@ from gpudash.ui.paint.spans import Row, cell_width, finished, fit, left, outside
 from gpudash.ui.paint.tally import Tally
 from gpudash.ui.paint.view import WallClock
 
+_VERB_STYLE = {"stop": "leftover b", "ask": "unknown b", "leave": "text-muted"}
+
 
 class HoldersView(NamedTuple):
     """What the panel shows."""
@@ -52,7 +54,8 @@ def holders_rows(view: HoldersView, width: int, height: int) -> tuple[Row, ...]:
     border = "border-focus" if view.has_focus else "border"
     several = len(view.sums.hosts) > 1
     columns = holder_columns(width, host_width(view.table) if several else 0, map_width(view.table))
-    body = [_head(columns)] if view.table else [_none(view)]
+    has_plan = any(row.verb for row in view.table)
+    body = [_head(columns, has_plan=has_plan)] if view.table else [_none(view)]
     body += _table_rows(view, columns, height - 3)
     body = [*body, *[()] * (height - 2 - len(body))][: height - 2]
     start = (Piece((("holders", "text-strong b"),)),)
@@ -123,13 +126,15 @@ def _sums(view: HoldersView) -> tuple[Piece, ...]:
     return (Piece(row, 1),)
 
 
-def _head(columns: HolderColumns) -> Row:
+def _head(columns: HolderColumns, *, has_plan: bool) -> Row:
     text = " " * 5 + left("who", columns.who)
     text += left("user", columns.user) if columns.user else ""
     text += left("host", columns.host) if columns.host else ""
     text += left("GPUs", columns.gpus) + " " + right("memory", columns.memory)
     text += "  " + left("since", columns.since) if columns.since == 19 else " " + right("since", 7)
-    text += "  " + left("processes", columns.state) if columns.state else ""
+    text += (
+        "  " + left("c would" if has_plan else "processes", columns.state) if columns.state else ""
+    )
     return ((text, "text-muted"),)
 
 
@@ -147,6 +152,9 @@ def _holder(row: HolderRow, name_width: int, columns: HolderColumns, view: Holde
         spans += ((left(name, columns.host), plain),)
     spans += (*_map(row, columns.gpus, view.glyphs), (" ", "text"), *_memory(row, columns.memory))
     spans += _since(row, columns, view)
+    if columns.state and row.verb and not row.is_hatched and not row.is_old:
+        words: Row = ((f"{row.verb}: ", _VERB_STYLE.get(row.verb, plain)), (row.would, plain))
+        return (*spans, ("  ", "text"), *fit(words, columns.state, view.glyphs.cut))
     if columns.state:
         style = "unknown" if row.is_hatched or row.state.endswith(("stopped", "ended")) else plain
         # The word that counts is the last one; it is never cut.

@@ -40,6 +40,9 @@ class HolderRow(NamedTuple):
     age_s: float | None
     state: str
     is_old: bool
+    verb: str = ""
+    """What a cleanup would do to it."""
+    would: str = ""
 
 
 def holder_table(fleet: Fleet, found: tuple[Holder, ...], now_s: float) -> tuple[HolderRow, ...]:
@@ -74,11 +77,13 @@ def _row(holder: Holder, host: Host, now_s: float) -> HolderRow:
         age_s=holder.age(now_s),
         state=_state(holder, host),
         is_old=is_old,
+        verb=holder.verb,
+        would=outside(holder.would, 40),
     )
 
 
 def _rank(holder: Holder) -> int:
-    if holder.is_dead:
+    if holder.is_dead or holder.owner is Owner.LEFTOVER:
         return 0
     if holder.owner is Owner.UNKNOWN:
         return 2

@@ -202,6 +202,7 @@ class HostPane:
             has_focus=view.has_focus,
             is_marked=gpu.info.key in view.marks,
             glyphs=view.glyphs,
+            progress=view.progress(gpu) if view.progress else None,
             phase=view.phase if view.in_proof is None or gpu.info.key in view.in_proof else "",
         )
         self._sights[position] = sight

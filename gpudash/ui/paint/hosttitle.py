@@ -219,6 +219,8 @@ def _legend(glyphs: Glyphs) -> Row:
     return (
         ("#" if by_pattern else glyphs.use, "alive-bar"),
         (" alive, yours   ", "text-muted"),
+        (glyphs.hatch if by_pattern else glyphs.use, "leftover-bar"),
+        (" leftover   ", "text-muted"),
         ("=" if by_pattern else glyphs.use, "foreign-bar"),
         (" someone else's   ", "text-muted"),
         ("?" if by_pattern else glyphs.use, "unknown-bar"),

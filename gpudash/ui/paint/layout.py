@@ -22,6 +22,8 @@ EVENTS_LEAST = 4
 EVENTS_MOST = 12
 LINES_SPARE = 3
 """Rows that lines of several hosts leave: a screen that they fill to the last row is a wall."""
+PANEL_LEAST = 12
+"""What must be left below cards for a panel that the screen is about."""
 EVENTS_WANTED = 7
 """Five happenings and the borders: what cards must leave room for."""
 
@@ -50,18 +52,25 @@ def plan(
     *,
     holders_wanted: int,
     density: Density | None = None,
+    is_panel_first: bool = False,
 ) -> Layout:
     """Divide a screen. `holders_wanted` is what shows all of them (see `holders_height`).
 
     Holders take a quarter of the height at most, and more only of what nobody else can use. Where
-    all hosts fit as lines, holders give way: each line names its own.
+    all hosts fit as lines, holders give way: each line names its own. `is_panel_first`: what
+    stands in place of the holders is what the screen is about, and what happened gives way to it.
     """
     header = 1 if height >= HEADER_FROM else 0
     footer = 1 if height >= FOOTER_FROM else 0
     free = max(0, height - header - BANNER - footer)
     holders = 0
     if height >= HOLDERS_FROM and not is_compact(width):
-        holders = min(holders_wanted, max(height // 4, 5), free)
+        most = max(height // 2 if is_panel_first else height // 4, 5)
+        holders = min(holders_wanted, most, free)
+    if is_panel_first and density is None and width >= CARD_FROM:
+        cards = sum(pane_heights(hosts, Density.CARD, width))
+        density = Density.CARD if cards + PANEL_LEAST <= free else None
+        holders = min(holders_wanted, free - cards) if density else holders
     density = density or _density(width, hosts, free - holders, free)
     panes = pane_heights(hosts, density, width)
     if density is Density.LINE and len(hosts) > 1 and free - holders < sum(panes) <= free:

@@ -8,7 +8,7 @@ from gpudash.core.model import Gpu, GpuState
 from gpudash.core.readings import held_bytes
 from gpudash.core.units import format_duration
 from gpudash.core.verify import GpuVerdict, Verdict
-from gpudash.ui.paint.bars import memory_bar, sparkline
+from gpudash.ui.paint.bars import memory_bar, sparkline, with_ghost
 from gpudash.ui.paint.claims import Claim, parts_of
 from gpudash.ui.paint.columns import LineColumns
 from gpudash.ui.paint.glyphs import Glyphs
@@ -24,6 +24,10 @@ from gpudash.ui.paint.spans import (
     shorten,
     spread,
 )
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from gpudash.ui.paint.cleaning import GpuProgress
 
 _HALF_REASON = 24
 _READABLE = (GpuState.READ, GpuState.NEEDS_RESET, GpuState.NEEDS_ATTENTION)
@@ -45,6 +49,8 @@ class GpuSight(NamedTuple):
     glyphs: Glyphs
     phase: str = ""
     """`holding` or `proven` where a proof is about this GPU."""
+    progress: GpuProgress | None = None
+    """What became of it, while its host is cleaned."""
 
     @property
     def has_values(self) -> bool:
@@ -118,7 +124,10 @@ def bar_of(
     if sight.is_old:
         parts = tuple(("stale-bar", hatched, size) for _, hatched, size in parts)
         parts = parts or (("stale-bar", False, used or 0),)
-    return memory_bar(width, parts, used, total, stacked=stacked, glyphs=sight.glyphs)
+    bar = memory_bar(width, parts, used, total, stacked=stacked, glyphs=sight.glyphs)
+    if sight.progress is None:
+        return bar
+    return with_ghost(bar, width, sight.progress.before_bytes, total)
 
 
 def numbers(sight: GpuSight, columns: LineColumns) -> Row:
@@ -152,6 +161,8 @@ def _watts(power_mw: int | None) -> int | None:
 def process_words(sight: GpuSight, room: int) -> Row:
     """Say who is on the GPU, or that it is free, or what stands in the way."""
     wrong = trouble_of(sight.gpu, sight.glyphs)
+    if sight.progress is not None and wrong is None and sight.progress.first:
+        return sight.progress.first
     words = who(sight.claims, room, is_old=sight.is_old, glyphs=sight.glyphs)
     if wrong is not None:
         style = "text-muted" if sight.is_old else f"{wrong.text} b"
@@ -198,6 +209,10 @@ def open_words(reason: str, room: int) -> str:
 
 def age_span(sight: GpuSight, width: int) -> Span:
     """Write how long the first family is there, and the blank before the border."""
+    if sight.progress is not None and sight.progress.right:
+        words = "".join(text for text, _ in sight.progress.right)
+        if cell_width(words) <= width + 1:
+            return right(words, width + 1), sight.progress.right[0][1]
     age_s = sight.claims[0].age_s if sight.claims else None
     if age_s is None or sight.gpu.state is not GpuState.READ:
         return " " * (width + 1), "text"

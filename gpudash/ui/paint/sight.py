@@ -157,7 +157,8 @@ def named(claim: Claim, room: int, *, is_old: bool) -> Row:
     plain = "text-muted" if is_old else "text"
     if claim.is_dead:
         name = "dead pid" if room < 20 else f"{claim.name} is dead"
-        return letter, (name, "text-muted" if is_old else "unknown b")
+        loud = f"{claim.text} b" if claim.text == "leftover" else "unknown b"
+        return letter, (name, "text-muted" if is_old else loud)
     detail = claim.detail if room >= 34 else _short(claim.detail)
     if claim.has_ended:
         plain = plain if is_old else "unknown"

@@ -18,6 +18,8 @@ from gpudash.ui.paint.facts import (
     fact,
     families,
     gap_facts,
+    leftover_fact,
+    leftover_words,
     read_words,
     short_amount,
     silences,
@@ -33,6 +35,7 @@ Keys = tuple[tuple[str, str], ...]
 """Key and what it does."""
 
 ERRORS = ("e", "errors")
+CLEAN = ("c", "clean now")
 RECONNECT = ("r", "reconnect")
 RESUME = ("p", "go on")
 
@@ -75,7 +78,7 @@ def word_of(verdict: FleetVerdict, count: Tally) -> str:
     """Return the banner's word, by the one rule for many hosts (mockups spec §8)."""
     if count.hosts and all(host.link is Link.PAUSED for host in count.hosts):
         return "PAUSED"
-    if count.broken or count.unexplained or count.dead or count.ended:
+    if count.broken or count.unexplained or count.dead or count.ended or count.leftovers:
         return "NOT CLEAR"
     if verdict.verdict is Verdict.UNKNOWN:
         return "UNKNOWN"
@@ -129,7 +132,7 @@ def _in_use(count: Tally, since: str, *, is_wide: bool) -> Story:
         since=since,
         headline=(amount(count, is_wide=is_wide), who_holds(count)),
         second=families(count.holders),
-        keys=(),
+        keys=(("c", "clean"),),
         short=short_amount(count),
     )
 
@@ -137,6 +140,8 @@ def _in_use(count: Tally, since: str, *, is_wide: bool) -> Story:
 def _not_clear(count: Tally, since: str, now_s: float, *, is_wide: bool) -> Story:
     several = len(count.hosts) > 1
     troubles = broken_facts(count, several=several)
+    if count.leftovers:
+        troubles.append(leftover_fact(count))
     if count.dead:
         held = format_known(*known_sum(used for one in count.dead for _, used in one.gpu_bytes))
         pids = "a dead pid" if len(count.dead) == 1 else f"{len(count.dead)} dead pids"
@@ -147,14 +152,15 @@ def _not_clear(count: Tally, since: str, now_s: float, *, is_wide: bool) -> Stor
     troubles += silences(count, now_s)
     troubles += gap_facts(count, several=several, is_wide=is_wide)
     first = amount(count, is_wide=is_wide) if count.used_bytes else zeros(count)
-    keys = (RECONNECT,) if count.silent else ()
+    keys: Keys = (CLEAN,) if count.leftovers else ()
+    keys = (*keys, RECONNECT) if count.silent else keys
     return Story(
         tone="bad",
         symbol="bad",
         word="NOT CLEAR",
         since=since,
         headline=(first, *troubles),
-        second=unproven(count, is_wide=is_wide),
+        second=leftover_words(count) or unproven(count, is_wide=is_wide),
         keys=(*keys, ERRORS) if count.silent or count.broken else keys,
         short=_short_trouble(troubles, count),
     )

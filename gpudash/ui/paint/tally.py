@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from gpudash.core.baselines import NO_BASELINES, Baselines
 from gpudash.core.families import Holder, holders, unexplained_bytes
-from gpudash.core.model import Fleet, GpuState, Host, Link
+from gpudash.core.model import Fleet, GpuState, Host, Link, Owner
 from gpudash.core.readings import held_sum
 from gpudash.core.verify import (
     FleetVerdict,
@@ -71,6 +71,11 @@ class Tally(NamedTuple):
     dead: tuple[Holder, ...]
     ended: tuple[Holder, ...] = ()
     """With memory, and processes whose main thread ended."""
+
+    @property
+    def leftovers(self) -> tuple[Holder, ...]:
+        """Return families of the user's own whose purpose is gone."""
+        return tuple(one for one in self.holders if one.owner is Owner.LEFTOVER)
 
     @property
     def unnamed(self) -> tuple[Holder, ...]:

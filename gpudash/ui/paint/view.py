@@ -7,9 +7,13 @@ from enum import Enum
 from typing import NamedTuple
 
 from gpudash.core.families import Holder
-from gpudash.core.model import Host
+from gpudash.core.model import Gpu, Host
 from gpudash.core.verify import HostVerdict, judge_host
 from gpudash.ui.paint.glyphs import UNICODE, Glyphs
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from gpudash.ui.paint.cleaning import GpuProgress
 
 
 class Density(Enum):
@@ -65,6 +69,8 @@ class HostView(NamedTuple):
     """`holding` or `proven` while a proof here is; nothing otherwise."""
     in_proof: frozenset[str] | None = None
     """Keys of the GPUs that the proof is about; None is all."""
+    progress: Callable[[Gpu], GpuProgress | None] | None = None
+    """What became of each GPU, while this host is cleaned."""
     judged: HostVerdict | None = None
     """Of this host as it is; None where nobody judged it yet."""
 

@@ -7,7 +7,7 @@ from typing import ClassVar
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 
-from gpudash.ui.actions import ACTIONS
+from gpudash.ui.actions import offered
 from gpudash.ui.paint.glyphs import Glyphs
 from gpudash.ui.paint.help import help_rows
 from gpudash.ui.paint.spans import on_background
@@ -23,10 +23,13 @@ class HelpScreen(PageScreen):
         Binding("escape,question_mark,q,enter", "dismiss", "close"),
     ]
 
-    def __init__(self, ink: Ink, glyphs: Glyphs, *, is_simulated: bool = False) -> None:
+    def __init__(
+        self, ink: Ink, glyphs: Glyphs, *, is_simulated: bool = False, is_readonly: bool = False
+    ) -> None:
         super().__init__("help", "esc closes", is_simulated=is_simulated)
         self._ink = ink
         self._glyphs = glyphs
+        self._is_readonly = is_readonly
         self._rows = Rows(ink, blank="text on raised")
 
     def compose_page(self) -> ComposeResult:
@@ -35,7 +38,7 @@ class HelpScreen(PageScreen):
 
     def lay_out(self, width: int) -> None:
         """Paint the page at a width."""
-        keys = tuple((entry.shown, entry.help) for entry in ACTIONS)
+        keys = tuple((entry.shown, entry.help) for entry in offered(is_readonly=self._is_readonly))
         rows = tuple(on_background(row, "raised") for row in help_rows(keys, width, self._glyphs))
         self._rows.styles.height = len(rows)
         self._rows.show(rows, width)

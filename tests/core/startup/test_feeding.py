@@ -22,13 +22,20 @@ ALL = [*NAMES, *LOGS]
 WITHOUT_END = frozenset(
     {
         "sglang_0.5.9_multinode_node1",
+        "vllm warns of memory and goes on",
         "a script that was stopped",
         "a script that just ends",
         "a script that says nothing and is killed",
     }
 )
 """Neither READY nor failed by the log alone."""
-WITHOUT_ANCHOR = frozenset({"vllm wrong argument", "a script that ends with a traceback"})
+WITHOUT_ANCHOR = frozenset(
+    {
+        "vllm wrong argument",
+        "sglang and a path that is not there",
+        "a script that ends with a traceback",
+    }
+)
 """No line of them says that a run begins."""
 
 

@@ -1,0 +1,336 @@
+"""Cleaning from the dashboard: nothing typed ahead or pasted signals anybody, a plan is kept to."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from textual import events
+
+from gpudash.core.cleanup.phases import Phase
+from gpudash.ui.keystrokes import Keystrokes
+from tests.ui.cleaning import Cleaned, cleaned
+from tests.ui.test_screens import check_golden
+
+RANKS = {48213, 48214, 48215, 48217, 48218, 48219, 48377}
+
+
+def ordered_pids(shown: Cleaned) -> set[int]:
+    return {
+        member[0]
+        for order in shown.orders
+        for family in order["families"]
+        for member in family["members"]
+    }
+
+
+# -- what was not meant --------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("text", ["cy", "ccyy", "C y", "aC y", "cd /data/city\n", "yyyyy\n"])
+async def test_keys_typed_ahead_signal_nobody(tmp_path: Path, text: str) -> None:
+    async with cleaned(tmp_path) as shown:
+        await shown.burst(text)
+        await shown.settled()
+        assert shown.orders == []
+        if shown.is_planning:
+            # Also not later, when the plan could be read: what was dropped stays dropped.
+            await shown.until(lambda: shown.plan._painted_s is not None)
+            shown.let_read()
+            await shown.settled()
+            assert shown.is_planning
+        assert shown.orders == []
+
+
+@pytest.mark.parametrize("text", ["cd /data/city\n", "y", "yyyy\n", "by\n"])
+async def test_a_burst_into_the_plan_is_a_paste(tmp_path: Path, text: str) -> None:
+    async with cleaned(tmp_path) as shown:
+        await shown.opened("c")
+        shown.let_read()
+        if len(text) > 1:
+            await shown.burst(text)
+            await shown.settled()
+        shown.app.post_message(events.Paste(text))
+        await shown.settled()
+        assert shown.orders == []
+        assert shown.is_planning
+        assert not shown.plan.view.toggled
+
+
+@pytest.mark.parametrize("key", ["c", "C", "enter", "space", "Y", "exclamation_mark"])
+async def test_no_other_key_confirms(tmp_path: Path, key: str) -> None:
+    async with cleaned(tmp_path) as shown:
+        await shown.opened("c")
+        shown.let_read()
+        await shown.press(key)
+        await shown.settled()
+        assert shown.orders == []
+        assert shown.is_planning
+
+
+async def test_a_click_confirms_nothing(tmp_path: Path) -> None:
+    async with cleaned(tmp_path) as shown:
+        await shown.opened("c")
+        shown.let_read()
+        rows = shown.rows()
+        y = next(number for number, row in enumerate(rows) if " y  stop A" in row)
+        await shown.pilot.click(offset=(rows[y].index(" y  stop A") + 1, y))
+        await shown.settled()
+        assert shown.orders == []
+        x = rows[y].index("stop B too")
+        await shown.pilot.click(offset=(x, y))
+        await shown.settled()
+        assert "y  stop A and B" in shown.text()
+        x = next(row for row in shown.rows() if "esc  cancel" in row).index("esc  cancel")
+        await shown.pilot.click(offset=(x, y))
+        await shown.settled()
+        assert not shown.is_planning
+        assert shown.orders == []
+
+
+def test_a_key_is_meant_only_after_quiet() -> None:
+    keys = Keystrokes()
+    keys.note(10.0)
+    assert keys.is_after_quiet
+    assert keys.is_meant_for(9.6)
+    assert not keys.is_meant_for(9.7)
+    assert not keys.is_meant_for(None)
+    keys.note(10.1)
+    assert not keys.is_meant_for(0.0)
+    keys.note(10.26)
+    assert keys.is_meant_for(0.0)
+    # One that was pressed earlier and comes later is no proof of quiet.
+    keys.note(9.0)
+    assert not keys.is_meant_for(0.0)
+
+
+# -- what was meant ------------------------------------------------------------------------------
+
+
+async def test_y_ends_what_needs_no_consent_and_nobody_else(tmp_path: Path) -> None:
+    async with cleaned(tmp_path) as shown:
+        await shown.opened("c")
+        shown.let_read()
+        await shown.press("y")
+        await shown.until(lambda: bool(shown.orders))
+        assert ordered_pids(shown) == RANKS
+        assert not shown.is_planning
+        await shown.until(lambda: shown.phase() is Phase.DONE)
+        (machine,) = shown.machines
+        left = set(machine.tasks(1e6))
+        assert not RANKS & left
+        assert {31877, 31941, 22310, 1604, 1611, 1702, 40118} <= left
+
+
+async def test_a_letter_adds_a_family_that_must_be_asked_for(tmp_path: Path) -> None:
+    async with cleaned(tmp_path) as shown:
+        plan = await shown.opened("c")
+        shown.let_read()
+        await shown.press("b")
+        await shown.until(lambda: bool(plan.view.toggled))
+        assert "y  stop A and B" in shown.text()
+        shown.let_read()
+        await shown.press("y")
+        await shown.until(lambda: bool(shown.orders))
+        assert ordered_pids(shown) == {*RANKS, 31877, 31941}
+
+
+async def test_a_letter_leaves_a_family_out(tmp_path: Path) -> None:
+    async with cleaned(tmp_path) as shown:
+        plan = await shown.opened("c")
+        for key, wanted in (("a", 1), ("b", 2)):
+            shown.let_read()
+            await shown.press(key)
+            await shown.until(lambda wanted=wanted: len(plan.view.toggled) == wanted)
+        shown.let_read()
+        await shown.press("y")
+        await shown.until(lambda: bool(shown.orders))
+        assert ordered_pids(shown) == {31877, 31941}
+
+
+async def test_with_nothing_to_stop_y_is_nobody(tmp_path: Path) -> None:
+    async with cleaned(tmp_path, "busy") as shown:
+        await shown.opened("c")
+        assert " y  stop" not in shown.text()
+        shown.let_read()
+        await shown.press("y")
+        await shown.settled()
+        assert shown.orders == []
+        assert shown.is_planning
+        await shown.press("escape")
+        assert not shown.is_planning
+
+
+async def test_rows_that_swap_behind_the_plan_change_nobody_in_it(tmp_path: Path) -> None:
+    async with cleaned(tmp_path) as shown:
+        plan = await shown.opened("c")
+        before = [family.id for family in plan.view.plans[0].families]
+        fleet = shown.app._monitor.fleet
+        host = fleet.hosts[0]
+        from dataclasses import replace
+
+        swapped = replace(host, kin=tuple(reversed(host.kin)), gpus=tuple(reversed(host.gpus)))
+        shown.app._monitor.fleet = replace(fleet, hosts=(swapped,))
+        shown.app.repaint()
+        await shown.pilot.pause()
+        assert [family.id for family in plan.view.plans[0].families] == before
+        shown.let_read()
+        await shown.press("y")
+        await shown.until(lambda: bool(shown.orders))
+        assert ordered_pids(shown) == RANKS
+
+
+async def test_an_old_plan_asks_again(tmp_path: Path) -> None:
+    async with cleaned(tmp_path) as shown:
+        await shown.opened("c")
+        shown.clock.ahead_s += 31.0
+        await shown.press("y")
+        await shown.until(lambda: shown.is_planning and "s old" in shown.text())
+        assert shown.orders == []
+        await shown.until(lambda: shown.plan._painted_s is not None)
+        shown.let_read()
+        await shown.press("y")
+        await shown.until(lambda: bool(shown.orders))
+        assert ordered_pids(shown) == RANKS
+
+
+async def test_escape_cancels_and_marks_end(tmp_path: Path) -> None:
+    async with cleaned(tmp_path) as shown:
+        await shown.press("space", "down", "space")
+        assert "c clean GPUs 0–1 of gpu-a" in shown.rows()[-1]
+        await shown.opened("c")
+        assert "Clean GPUs 0–1 of gpu-a" in shown.text()
+        await shown.press("escape")
+        assert not shown.is_planning
+        assert not shown.app._scene.marks
+        assert shown.orders == []
+        assert "c clean gpu-a" in shown.rows()[-1]
+
+
+async def test_nothing_marked_says_so(tmp_path: Path) -> None:
+    async with cleaned(tmp_path) as shown:
+        await shown.press("C")
+        assert not shown.is_planning
+        assert "nothing is marked" in shown.text()
+
+
+async def test_force_and_escape_while_it_runs(tmp_path: Path) -> None:
+    async with cleaned(tmp_path) as shown:
+        await shown.press("exclamation_mark")
+        assert shown.orders == []
+        await shown.opened("c")
+        shown.let_read()
+        await shown.press("y")
+        await shown.until(lambda: shown.phase() is Phase.TERMINATING)
+        shown.app.repaint()
+        await shown.pilot.pause()
+        assert "CLEANING" in shown.text()
+        await shown.press("exclamation_mark")
+        await shown.until(lambda: len(shown.orders) == 2)
+        steps = [family["steps"] for family in shown.orders[1]["families"]]
+        assert [[step["send"] for step in one] for one in steps] == [["KILL"]]
+        assert shown.orders[0]["run"] == shown.orders[1]["run"]
+        await shown.until(lambda: shown.phase() is Phase.DONE)
+
+
+async def test_escape_ends_nobody_more(tmp_path: Path) -> None:
+    async with cleaned(tmp_path) as shown:
+        await shown.opened("c")
+        shown.let_read()
+        await shown.press("y")
+        await shown.until(lambda: shown.phase() is Phase.TERMINATING)
+        await shown.press("escape")
+        await shown.until(lambda: shown.phase() is Phase.DONE)
+        (machine,) = shown.machines
+        # These two did not end when they were asked, and nobody forced them.
+        assert {48217, 48377} <= set(machine.tasks(1e6))
+
+
+# -- one key ------------------------------------------------------------------------------------
+
+
+async def test_one_key_only_after_a_first_cleanup_and_for_leftovers_alone(tmp_path: Path) -> None:
+    async with cleaned(tmp_path) as shown:
+        await shown.press("space")
+        await shown.opened("c")
+        assert shown.orders == []
+        await shown.press("escape")
+        shown.app._cleanups._cleaned.add("gpu-a")
+        shown.clock.ahead_s += 1.0
+        # All of the host has somebody alive on it: the plan shows.
+        await shown.opened("c")
+        await shown.settled()
+        assert shown.orders == []
+
+
+async def test_one_key_is_enough_where_all_are_leftovers_of_ones_own(tmp_path: Path) -> None:
+    async with cleaned(tmp_path, "fleet:7x2") as shown:
+        name = "node07"
+        shown.app._scene.focus = name
+        await shown.until(lambda: bool(shown.app._monitor.fleet.host(name).kin))
+        await shown.opened("c")
+        await shown.settled()
+        # The first one there: look at it.
+        assert shown.orders == []
+        shown.let_read()
+        await shown.press("escape")
+        shown.app._cleanups._cleaned.add(name)
+        shown.clock.ahead_s += 1.0
+        await shown.press("c")
+        await shown.until(lambda: bool(shown.orders))
+        assert len(ordered_pids(shown)) == 2
+
+
+async def test_one_key_with_others_after_it_is_none(tmp_path: Path) -> None:
+    async with cleaned(tmp_path, "fleet:7x2") as shown:
+        name = "node07"
+        shown.app._scene.focus = name
+        await shown.until(lambda: bool(shown.app._monitor.fleet.host(name).kin))
+        shown.app._cleanups._cleaned.add(name)
+        for text in ("cd /data/city\n", "xc"):
+            shown.clock.ahead_s += 1.0
+            await shown.burst(text)
+            await shown.until(lambda: shown.is_planning and bool(shown.plan.view.plans))
+            await shown.settled()
+            assert shown.orders == []
+            await shown.press("escape")
+
+
+async def test_always_asks(tmp_path: Path) -> None:
+    async with cleaned(tmp_path, "fleet:7x2", confirms_always=True) as shown:
+        name = "node07"
+        shown.app._scene.focus = name
+        await shown.until(lambda: bool(shown.app._monitor.fleet.host(name).kin))
+        shown.app._cleanups._cleaned.add(name)
+        shown.clock.ahead_s += 1.0
+        await shown.opened("c")
+        await shown.settled()
+        assert shown.orders == []
+
+
+# -- read-only ----------------------------------------------------------------------------------
+
+
+async def test_readonly_has_none_of_it(tmp_path: Path) -> None:
+    async with cleaned(tmp_path, is_readonly=True) as shown:
+        for key in ("c", "C", "exclamation_mark", "y"):
+            await shown.press(key)
+            await shown.settled()
+            assert not shown.is_planning
+        text = shown.text()
+        assert "clean" not in text.replace("NOT CLEAR", "")
+        await shown.press("question_mark")
+        assert "clean" not in shown.text().lower().replace("cleaning", "")
+        assert shown.orders == []
+
+
+# -- as text ------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("size", [(40, 10), (80, 24), (120, 40)], ids=str)
+async def test_the_plan_as_text(tmp_path: Path, size: tuple[int, int]) -> None:
+    async with cleaned(tmp_path, size=size) as shown:
+        plan = await shown.opened("c")
+        rows = ["".join(text for text, _ in row) for row in plan._rows.rows]
+        assert len({len(row) for row in rows}) == 1
+        check_golden(f"plan-{size[0]}x{size[1]}", "\n".join(row.rstrip() for row in rows))
