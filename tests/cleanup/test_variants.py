@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 import os
 import signal
+import socket
 import time
 from pathlib import Path
 
@@ -689,3 +690,144 @@ def test_listed_with_no_memory_at_all(stage: Stage) -> None:
     done = scene.clean("--gpu", "0")
     assert (done.code, done.gpu_outcomes) == (0, ["CLEANED"]), done.text
     assert [share["index"] for share in done.planned[holder]["gpus"]] == [0]
+
+
+@in_a_room
+def test_a_gpu_that_vanishes_in_mid_clean(stage: Stage) -> None:
+    """The one that was named is gone from the driver when zero should be proven."""
+    scene = Scene(stage)
+
+    def stays(actor: Actor) -> None:
+        actor.hold(1)
+        actor.ignore_term()
+        actor.rest()
+
+    holder = scene.actor(stays, group=True)
+    running = scene.begin(
+        "--yes", "--gpu", "1", "--grace", "1s", "--hold", "400ms", "--timeout", "20s"
+    )
+    scene.until(lambda: scene.heard(holder, "TERM"))
+    stage.write(stage.driver.vanish(1))
+    done = running.end()
+    assert (done.code, done.gpu_outcomes) == (4, ["UNKNOWN"]), done.text
+    assert scene.of(holder) == ["TERM", "exit -9"]
+
+
+@in_a_room
+def test_a_rank_whose_launcher_shell_loop_is_gone(stage: Stage) -> None:
+    """`nohup sh loop.sh &`: the loop has no terminal and still brings its program back."""
+    scene = Scene(stage)
+
+    def server(actor: Actor) -> None:
+        actor.title("python", "serve.py")
+        actor.hold(0)
+        actor.rest()
+
+    def loop(actor: Actor) -> None:
+        actor.title("sh", "loop.sh")
+        actor.up()
+        while True:
+            actor.wait(actor.fork(server, "server"))
+
+    scene.orphan(loop, "loop", session=True)
+    scene.until(lambda: bool(scene.pids("server")))
+    done = scene.clean("--hold", "4s")
+    assert (done.code, done.gpu_outcomes) == (1, ["RESPAWNING", "CLEANED"]), done.text
+    assert f"pid {scene.pid('loop')} (sh) starts it" in done.host["gpus"][0]["reason"]
+    assert len(scene.pids("server")) == 2, "it was killed once"
+
+
+@in_a_room
+def test_a_unit_that_comes_back_after_it_was_stopped(stage: Stage) -> None:
+    """Something else starts the unit again: named, and not chased."""
+    scene = Scene(stage)
+    group = scene.cgroup("/system.slice/llm.service")
+    stopped = scene.folder / "stopped"
+    scene.command(
+        "systemctl",
+        'case "$1" in show) printf "LoadState=loaded\\nActiveState=active\\nRestart=no\\n" ;; '
+        f"stop) while read pid; do kill -TERM $pid; done < {group}/cgroup.procs; "
+        f": > {stopped} ;; esac",
+    )
+    first = scene.actor(program(group, "llm"), session=True)
+    try:
+        running = scene.begin("--yes", "--managed", "--hold", "3s")
+        scene.until(stopped.exists)
+        scene.until(lambda: scene.died(first))
+        second = scene.actor(program(group, "llm"), session=True)
+        done = running.end()
+        assert (done.code, done.gpu_outcomes) == (1, ["RESPAWNING", "CLEANED"]), done.text
+        assert "llm.service starts it" in done.host["gpus"][0]["reason"]
+        assert scene.lives(second)
+    finally:
+        scene.close()
+
+
+@in_a_room
+def test_a_leftover_beside_its_living_namesake(stage: Stage) -> None:
+    """Workers of a dead server and those of a living one, of one title, folder and minute."""
+    scene = Scene(stage)
+    worker = titled("VLLM::Worker_TP0", gpus=(0,))
+
+    def engine(actor: Actor) -> None:
+        actor.title("VLLM::EngineCore")
+        actor.fork(worker, "worker")
+        actor.rest()
+
+    def server(actor: Actor) -> None:
+        actor.title("python", "/opt/env/bin/vllm", "serve", "m")
+        actor.fork(engine, "engine")
+        actor.rest()
+
+    dead = scene.actor(server, group=True)
+    orphans = [scene.pid("engine"), scene.pid("worker")]
+    os.kill(dead, signal.SIGKILL)
+    scene.reap(dead)
+    live = scene.actor(server, group=True)
+    alive = [live, scene.pid("engine"), scene.pid("worker")]
+    done = scene.clean("--leftovers")
+    assert (done.code, done.gpu_outcomes) == (1, ["HELD", "CLEANED"]), done.text
+    assert scene.died(*orphans)
+    assert scene.lives(*alive)
+
+
+@in_a_room
+def test_a_client_of_an_orphan(stage: Stage) -> None:
+    """Somebody is connected to an engine whose server is dead: alive."""
+    scene = Scene(stage)
+
+    def engine(actor: Actor) -> None:
+        actor.title("VLLM::EngineCore")
+        listener = socket.create_server(("127.0.0.1", 0))
+        (actor.folder / "port").write_text(str(listener.getsockname()[1]))
+        actor.hold(0)
+        actor.rest()
+
+    orphan = scene.orphan(engine, "engine", session=True)
+    port = int((scene.folder / "port").read_text())
+    with socket.create_connection(("127.0.0.1", port)):
+        done = scene.clean("--leftovers")
+    assert (done.code, done.gpu_outcomes) == (1, ["HELD", "CLEANED"]), done.text
+    assert scene.lives(orphan)
+
+
+@in_a_room
+def test_gpudash_is_stopped_in_mid_clean(stage: Stage) -> None:
+    """SIGTERM and SIGHUP to gpudash: it goes no further than what was begun, and says so."""
+    scene = Scene(stage)
+
+    def stays(actor: Actor) -> None:
+        actor.hold(0)
+        actor.ignore_term()
+        actor.rest()
+
+    holder = scene.actor(stays, group=True)
+    for count, number in enumerate((signal.SIGTERM, signal.SIGHUP), 1):
+        running = scene.begin("--yes", "--grace", "60s")
+        scene.until(lambda: scene.of(holder).count("TERM") == count)  # noqa: B023
+        running.process.send_signal(number)
+        out, err = running.process.communicate(timeout=60)
+        assert running.process.returncode in (130, 128 + number, -number), (out, err)
+        assert scene.of(holder) == ["TERM"] * count
+    done = scene.clean("--grace", "300ms", "--timeout", "60s")
+    assert done.code in (0, 2), done.text
