@@ -28,9 +28,10 @@ from gpudash.core.events import (
     Sample,
     Scanned,
 )
-from gpudash.core.families import listed_pids, relettered
+from gpudash.core.families import listed_pids
 from gpudash.core.happenings import noticed, retold
 from gpudash.core.kin import is_first_look
+from gpudash.core.letters import relettered
 from gpudash.core.model import (
     Fleet,
     Gpu,
