@@ -1,7 +1,7 @@
 """One question before something is done that can't be undone: only a deliberate yes counts.
 
-What was typed ahead is dropped, also what arrives in the moment after the question came up. A line
-with more behind it was pasted, and a paste is no answer; neither is an empty line.
+What was typed before the question came up is dropped. A line with more behind it was pasted, and a
+paste is no answer; neither is an empty line.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from gpudash.cli import diagnostics
 from gpudash.sources.terminal import forget_typed
 
 QUIET_S = 0.4
-"""So long nothing that is typed counts."""
+"""So long before the question comes up: what is typed at the plan is dropped."""
 PASTE_S = 0.05
 """What comes so soon after a line was pasted with it."""
 
@@ -40,9 +40,9 @@ async def agreed(question: str) -> bool:
 
 
 def _asked(question: str) -> bool:
-    diagnostics.say(question)
     time.sleep(QUIET_S)
     forget_typed()
+    diagnostics.say(question)
     try:
         line = _line()
     except OSError:

@@ -62,8 +62,15 @@ async def _hostnames(ways: list[Way]) -> dict[str, str]:
 
 def way_of(spec: HostSpec, settings: HostSettings, judged_as: str | None = None) -> Way:
     """Return how a host is reached; `judged_as` is the HostName that its settings are for."""
+    where = settings.origins["sudo"]
+    said = where if settings.sudo != "clean" and where != "default" else ""
     if spec.is_local:
-        return Way(name=spec.name, has_sudo=settings.sudo != "never", is_readonly=settings.readonly)
+        return Way(
+            name=spec.name,
+            has_sudo=settings.sudo != "never",
+            sudo_said=said,
+            is_readonly=settings.readonly,
+        )
     options = spec.options
     flags: list[str] = []
     if settings.user is not None:
@@ -85,6 +92,7 @@ def way_of(spec: HostSpec, settings: HostSettings, judged_as: str | None = None)
         command=settings.command or (),
         python="" if settings.python == "python3" else settings.python,
         has_sudo=settings.sudo != "never",
+        sudo_said=said,
         has_smi=settings.nvidia_smi,
         is_readonly=settings.readonly,
         judged_as=judged_as,

@@ -11,6 +11,7 @@ from gpudash.core.model import GpuInfo, GpuReading, HostFacts, Kin, Problem, Pro
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from gpudash.core.cleanup.leavings import Leavings
     from gpudash.core.cleanup.reports import Report
     from gpudash.core.holding import Scan
 
@@ -102,7 +103,14 @@ class OrderTold:
     report: Report
 
 
-ProbeEvent = Hello | Sample | Ack | Scanned | OrderTold | Fault | Bye | Garbled
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LeavingsTold:
+    """What processes have left behind; the ack of its command follows."""
+
+    leavings: Leavings
+
+
+ProbeEvent = Hello | Sample | Ack | Scanned | OrderTold | LeavingsTold | Fault | Bye | Garbled
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -17,6 +17,7 @@ from gpudash.core.events import (
     Foreseen,
     Garbled,
     Hello,
+    LeavingsTold,
     LinkConnecting,
     LinkDown,
     LinkMeasured,
@@ -114,7 +115,7 @@ def step(host: Host, event: Event, at_s: float) -> Host:
             return _faulted(host, event, at_s)
         case Garbled():
             return _garbled(host, event, at_s)
-        case Bye() | OrderTold():
+        case Bye() | OrderTold() | LeavingsTold():
             return host
         case Foreseen():
             return host if event.kin == host.kin else replace(host, kin=event.kin)

@@ -166,7 +166,16 @@ def keepers(host: Host, gpu: Gpu, pid: int) -> tuple[Process, ...]:
         if related:
             return related
     able = tuple(process for process in unlisted if can_compute(process))
-    return able or unlisted
+    return able or tuple(process for process in unlisted if not _only_watches(process))
+
+
+def _only_watches(process: Process) -> bool:
+    """Tell whether it is the driver's own service or a known monitor: nobody forks their ranks."""
+    from gpudash.core.cleanup.protection import is_observer_by_name, protecting_rule
+
+    return is_observer_by_name(process) or (
+        protecting_rule(process, (), frozenset({"shells and tools"})) is not None
+    )
 
 
 def was_started_by(process: Process, pid: int) -> bool:

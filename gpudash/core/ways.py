@@ -24,7 +24,11 @@ class Way:
     python: str = ""
     """Tried before the usual ones."""
     has_sudo: bool = False
-    """The sampler starts by `sudo -n`, and no hand does."""
+    """The sampler starts by `sudo -n`; no hand does but by `has_hand_sudo`."""
+    has_hand_sudo: bool = False
+    """The hand starts by `sudo -n`: asked for in this run, for a cleanup."""
+    sudo_said: str = ""
+    """Where the configuration says that nothing is cleaned by sudo there; else empty."""
     has_smi: bool = True
     """nvidia-smi may stand in where the probe can't read the driver."""
 

@@ -26,7 +26,17 @@ _EMPTY_LINE_COSTS = 64
 """A line of garbage is an event, however short it is."""
 
 SAMPLER_COMMANDS = ("bye", "once", "ping", "rate", "release")
-HAND_COMMANDS = ("abort", "bye", "managers", "order", "ping", "process", "report", "scan")
+HAND_COMMANDS = (
+    "abort",
+    "bye",
+    "leavings",
+    "managers",
+    "order",
+    "ping",
+    "process",
+    "report",
+    "scan",
+)
 
 
 def encode_command(command_id: int, do: str, **arguments: object) -> bytes:
@@ -99,6 +109,8 @@ class LineDecoder:
                 event = self._scan_part(value)
             elif kind == "order":
                 event = _order_line(value)
+            elif kind == "leavings":
+                event = _leavings_line(value)
             else:
                 event = event_of(value)
         except (ValueError, RecursionError) as error:
@@ -124,6 +136,13 @@ def _order_line(value: dict[str, object]) -> ProbeEvent:
     from gpudash.core.events import OrderTold
 
     return OrderTold(report=report_of(value))
+
+
+def _leavings_line(value: dict[str, object]) -> ProbeEvent:
+    from gpudash.core.cleanup.leavings import leavings_of
+    from gpudash.core.events import LeavingsTold
+
+    return LeavingsTold(leavings=leavings_of(value))
 
 
 def _garbled(reason: str, line: bytes) -> Garbled:

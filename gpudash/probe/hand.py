@@ -41,8 +41,10 @@ class Hand(object):
             answer_scan(command, self._wire, self._options)
         elif do in ("abort", "order", "report"):
             self._orders().obey(command)
+        elif do == "leavings":
+            self._spare("leavings").answer_leavings(command, self._wire, self._options)
         elif do == "managers":
-            self._spare("gpudash.probe.asking").answer_managers(command, self._wire)
+            self._spare("asking").answer_managers(command, self._wire)
         elif do == "bye":
             self._wire.ack(command)
             leave(self._wire, "done")
@@ -51,14 +53,14 @@ class Hand(object):
 
     def _orders(self):
         if self._relay is None:
-            self._relay = self._spare("gpudash.probe.relay").Relay(self._wire, self._options)
+            self._relay = self._spare("relay").Relay(self._wire, self._options)
         return self._relay
 
     def _spare(self, name):
-        """Return a module of those that came along unread."""
-        if name not in sys.modules:
+        """Return a module that came along as text, run at the first need."""
+        if "gpudash.probe." + name not in sys.modules:
             self._options["load_spare"]()
-        return sys.modules[name]
+        return sys.modules["gpudash.probe." + name]
 
 
 def main(options):

@@ -8,12 +8,12 @@ more is left to the record.
 from __future__ import annotations
 
 import asyncio
+import functools
 from collections.abc import Callable
 from dataclasses import replace
 
 from gpudash.core.baselines import NO_BASELINES, Baselines
 from gpudash.core.cleanup import happened as ev
-from gpudash.core.cleanup.consent import Given
 from gpudash.core.cleanup.phases import Phase
 from gpudash.core.cleanup.plan import Plan
 from gpudash.core.cleanup.results import HostResult, Stop, result_of
@@ -57,6 +57,7 @@ class Cleaner:
         self._prover = Prover(monitor, clock, scan, self._told)
         self._proofs: dict[str, Proof] = {}
         self._stops: dict[str, Stop] = {}
+        self._abandoned: set[str] = set()
         self._timers: list[asyncio.TimerHandle] = []
         self._has_news = asyncio.Event()
         self._clock = clock
@@ -74,7 +75,10 @@ class Cleaner:
     @property
     def is_over(self) -> bool:
         """Tell whether every host has ended."""
-        return all(one.is_over for one in self.cleanings.values())
+        return all(self._is_over(one) for one in self.cleanings.values())
+
+    def _is_over(self, one: Cleaning) -> bool:
+        return one.is_over or one.name in self._abandoned
 
     @property
     def are_planned(self) -> bool:
@@ -86,25 +90,36 @@ class Cleaner:
         """Return the hosts whose plan is shown and not agreed to."""
         return tuple(one for one in self.cleanings.values() if one.waits_for_consent)
 
-    def confirm(self, given: Given) -> None:
-        """Agree to all plans that are shown."""
-        for one in self.waiting:
-            if one.state.plan is not None:
-                one.confirm(given, one.state.plan.digest)
-
     def stop(self, why: Stop) -> None:
-        """Go no further on any host; orders under way are asked to begin no further step."""
-        for name, one in self.cleanings.items():
-            if not one.is_over and name not in self._stops:
+        """Go no further on any host; orders under way are asked to begin no further step.
+
+        What does not answer is left to itself after a while, or at a second interruption.
+        """
+        running = {name: one for name, one in self.cleanings.items() if not self._is_over(one)}
+        for name, one in running.items():
+            if name in self._stops and why is Stop.INTERRUPTED:
+                self._abandon(name)
+            elif name not in self._stops:
                 self._stops[name] = why
                 one.stop()
-                self._later(LAST_WORDS_S, one.give_up)
+                self._later(LAST_WORDS_S, functools.partial(self._abandon, name))
+        self._has_news.set()
+
+    def _abandon(self, name: str) -> None:
+        """Wait no longer; the order, if there is one, is carried out by its host alone."""
+        self.cleanings[name].give_up()
+        self._abandoned.add(name)
         self._has_news.set()
 
     def force(self) -> None:
         """Kill at once on every host that has an order."""
         for one in self.cleanings.values():
             one.force()
+
+    async def look_for_remains(self, *, remove: bool) -> None:
+        """Look on all hosts for what the ended families left behind."""
+        looks = (one.look_for_remains(remove=remove) for one in self.cleanings.values())
+        await asyncio.gather(*looks)
 
     async def changed(self) -> None:
         """Wait until anything may look different from when this was awaited before."""
@@ -114,7 +129,7 @@ class Cleaner:
     def results(self) -> tuple[HostResult, ...]:
         """Return how each host ended, or where it stands."""
         return tuple(
-            replace(self._result(name, one), picked_up=one.picked_up)
+            replace(self._result(name, one), picked_up=one.picked_up, leavings=one.leavings)
             for name, one in self.cleanings.items()
         )
 
@@ -142,6 +157,9 @@ class Cleaner:
 
     def _changed(self, name: str) -> None:
         self._has_news.set()
+        one = self.cleanings.get(name)
+        if name in self._stops and one is not None and one.state.phase is Phase.HOLDING:
+            one.give_up()
         if self._listener is not None:
             self._listener(name)
 

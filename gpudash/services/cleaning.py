@@ -14,7 +14,9 @@ from dataclasses import replace
 
 from gpudash.core.cleanup import happened as ev
 from gpudash.core.cleanup.consent import Given
-from gpudash.core.cleanup.lines import plan_line, report_line, rescan_line
+from gpudash.core.cleanup.leavings import Leavings
+from gpudash.core.cleanup.lines import hold_line, plan_line, report_line, rescan_line
+from gpudash.core.cleanup.orders import Order
 from gpudash.core.cleanup.phases import ORDERED, TRANSITIONS, Phase
 from gpudash.core.cleanup.reports import Report
 from gpudash.core.cleanup.results import PickedUp
@@ -23,11 +25,12 @@ from gpudash.core.cleanup.state import State, begin
 from gpudash.core.cleanup.timing import Times, after_report, after_sample
 from gpudash.core.errors import UsageError
 from gpudash.core.events import Event, Sample
-from gpudash.core.model import GpuState, Host, Link, Problem
+from gpudash.core.model import Host, Link, Problem
 from gpudash.core.record import Line
 from gpudash.services.courier import Courier
-from gpudash.services.ground import Ground, Wish, is_unsure, plan_now, readable
+from gpudash.services.ground import Ground, Wish, is_unsure, plan_now, readable, used_in_scope
 from gpudash.services.pickup import Pickup
+from gpudash.services.remains import Remains
 from gpudash.sources.base import SourceError
 
 log = logging.getLogger(__name__)
@@ -66,6 +69,7 @@ class Cleaning:
         self._tasks: set[asyncio.Task[None]] = set()
         self._is_scanning = False
         self._lost_s: float | None = None
+        self._remains = Remains(name, ground)
         self._courier = Courier(name, ground, self.offer, self._lose)
         self.state: State
         self.state, effects = begin(ground.run.id, {}, hold_s=wish.hold_s, is_forced=wish.is_forced)
@@ -92,16 +96,22 @@ class Cleaning:
         """Return the host as it is now."""
         return self._ground.monitor.fleet.host(self.name)
 
-    def confirm(self, given: Given, digest: str) -> None:
-        """Agree to the plan of this digest."""
+    def confirm(self, given: Given, digest: str = "") -> None:
+        """Agree to a plan: to the one of this digest, else to the newest that was shown."""
+        if self.state.plan is None:
+            return
+        digest = digest or self.state.plan.digest
         now = self._ground.clock.now()
-        self.times = replace(self.times, confirmed_s=now)
+        unix_s = self._ground.clock.unix()
+        self.times = replace(self.times, confirmed_s=now, confirmed_unix_s=unix_s)
         self.feed(ev.Confirmed(given=given, at_s=now, host_s=self._host_now(), digest=digest))
 
     def stop(self) -> None:
         """Go no further: end what has not begun, ask what runs to begin no further step."""
-        ends_order = self.state.phase in (*ORDERED, Phase.DRAINING)
-        self.offer(ev.Aborted() if ends_order else ev.Cancelled())
+        if self.state.phase in (*ORDERED, Phase.DRAINING):
+            self.offer(ev.Aborted())
+        elif self.state.phase is not Phase.RESCANNING:
+            self.offer(ev.Cancelled())
 
     def give_up(self) -> None:
         """Wait no longer for what can be waited for no longer."""
@@ -144,7 +154,7 @@ class Cleaning:
             return
         if isinstance(event, Sample) and after.host_monotonic_s is not None:
             now = self._ground.clock.now()
-            used = self._used(after)
+            used = used_in_scope(after, self.state.plan)
             if self.state.is_sent:
                 self.times = after_sample(self.times, used, now)
             self.offer(ev.Sampled(used=used, at_s=now, host_s=after.host_monotonic_s))
@@ -155,16 +165,6 @@ class Cleaning:
             # Nothing was begun there: whoever can't be reached now is not waited for.
             self._fail(after.problem)
         self._ground.changed(self.name)
-
-    def _used(self, host: Host) -> tuple[tuple[str, int | None], ...]:
-        scope = {key for key, _ in self.state.plan.scope} if self.state.plan else None
-        return tuple(
-            (gpu.info.key, gpu.reading.used_bytes if gpu.reading else None)
-            if gpu.state is GpuState.READ
-            else (gpu.info.key, None)
-            for gpu in host.gpus
-            if scope is None or gpu.info.key in scope
-        )
 
     def _hear_report(self, report: Report | None) -> None:
         if report is None:
@@ -200,7 +200,7 @@ class Cleaning:
                     self.why = why
                     self._write(plan_line(plan, why))
                 case ev.Record(order=order, serial=serial):
-                    self._do(self._courier.record(order, serial))
+                    self._do(self._record(order, serial))
                 case ev.SendOrder(order=order):
                     self._do(self._courier.send(order))
                 case ev.SendAbort(run=run):
@@ -212,6 +212,7 @@ class Cleaning:
                 case ev.StartProof(hold_s=hold_s, why=why):
                     self.hold = hold_s, why
                     assert self.state.plan is not None
+                    self._write(hold_line(self.name, hold_s, why))
                     self._ground.prove(self.name, self.state.plan, hold_s)
                 case ev.Finish():
                     self.times = replace(self.times, ended_s=self._ground.clock.now())
@@ -220,6 +221,21 @@ class Cleaning:
         task = asyncio.get_running_loop().create_task(work, name=f"clean {self.name}")
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
+
+    async def _record(self, order: Order, serial: int) -> None:
+        if serial == 1:
+            await self._remains.note(self.state)
+        await self._courier.record(order, serial)
+
+    async def look_for_remains(self, *, remove: bool) -> None:
+        """After an order, look for what the families left behind."""
+        if self.state.is_sent and not self.state.declined:
+            await self._remains.look(self.state, remove=remove)
+
+    @property
+    def leavings(self) -> Leavings | None:
+        """Return what is left; None where nobody looked."""
+        return self._remains.found
 
     async def _scan(self) -> None:
         """Look at the host and plan; where that fails, LinkBack or nothing tries again."""

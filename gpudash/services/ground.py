@@ -12,7 +12,7 @@ from gpudash.core.cleanup.planner import Request, plan_host
 from gpudash.core.cleanup.table import handle_names
 from gpudash.core.cleanup.unfinished import Unfinished
 from gpudash.core.holders import scan_need
-from gpudash.core.model import Link
+from gpudash.core.model import GpuState, Host, Link
 from gpudash.core.scope import Scope
 from gpudash.services.clock import Clock
 from gpudash.services.monitor import FleetMonitor
@@ -50,6 +50,17 @@ class Ground:
     """Begins a proof of a host for so long."""
     changed: Callable[[str], None]
     """Is told the host after every event that may have changed something to see."""
+
+
+def used_in_scope(host: Host, plan: Plan | None) -> tuple[tuple[str, int | None], ...]:
+    """Return what is used on each GPU of the plan, of all before there is one; None: not read."""
+    scope = None if plan is None else {key for key, _ in plan.scope}
+    found: list[tuple[str, int | None]] = []
+    for gpu in host.gpus:
+        if scope is None or gpu.info.key in scope:
+            reading = gpu.reading if gpu.state is GpuState.READ else None
+            found.append((gpu.info.key, reading.used_bytes if reading is not None else None))
+    return tuple(found)
 
 
 def is_unsure(plan: Plan) -> bool:

@@ -11,7 +11,7 @@ import logging
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
-from gpudash.core.events import Ack, Event, OrderTold, Scanned
+from gpudash.core.events import Ack, Event, LeavingsTold, OrderTold, Scanned
 from gpudash.core.model import Problem
 from gpudash.services.attempts import bug_problem
 from gpudash.sources.base import HostSource, SourceError, Stream
@@ -122,6 +122,11 @@ class Hand:
                 await stream.close()
 
     def _take(self, event: Event) -> None:
+        if isinstance(event, LeavingsTold):
+            waiting = self._waiters.get(event.leavings.id)
+            if waiting is not None:
+                waiting.events.append(event)
+            return
         if not isinstance(event, Ack | Scanned | OrderTold):
             return
         self._hear(event)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
-from gpudash.core.events import Ack, Event, OrderTold, Scanned
+from gpudash.core.events import Ack, Event, LeavingsTold, OrderTold, Scanned
 from gpudash.core.holding import Scan
 from gpudash.core.model import Host, Problem
 from gpudash.services.clock import Clock
@@ -15,6 +15,7 @@ from gpudash.services.lookout import Lookout, scan_arguments
 from gpudash.sources.base import HostSource, SourceError
 
 if TYPE_CHECKING:
+    from gpudash.core.cleanup.leavings import Leavings
     from gpudash.core.cleanup.reports import Report
 
 SCAN_PATIENCE_S = 10.0
@@ -69,6 +70,18 @@ class Looking:
                 return event.scan
         refusals = [event.error for event in events if isinstance(event, Ack)]
         raise SourceError(_no_scan(" ".join(refusals) or "It was not complete."))
+
+    async def leavings(self, arguments: Mapping[str, object]) -> Leavings:
+        """Return what processes have, or have left behind. Raises SourceError."""
+        try:
+            events = await self._hand.ask("leavings", arguments, SCAN_PATIENCE_S)
+        except TimeoutError as error:
+            raise SourceError(_no_answer(SCAN_PATIENCE_S)) from error
+        for event in events:
+            if isinstance(event, LeavingsTold):
+                return event.leavings
+        refused = " ".join(event.error for event in events if isinstance(event, Ack))
+        raise SourceError(_no_scan(refused or "It was not complete."))
 
     async def order(self, do: str, arguments: Mapping[str, object], patience_s: float) -> str:
         """Send one command about an order; return why it was refused, or an empty text.

@@ -34,9 +34,11 @@ class ArgvSource:
         notes: tuple[str, ...] = (),
         python: str = "",
         has_sudo: bool = False,
+        has_hand_sudo: bool = False,
     ) -> None:
         """`prefix` are the words before the program, with a shell as the last one or none."""
         self._has_sudo = has_sudo
+        self._has_hand_sudo = has_hand_sudo
         self._name = name
         self._prefix = prefix
         self._python = python
@@ -54,13 +56,14 @@ class ArgvSource:
 
     async def open_sampler(self, interval_s: float) -> Stream:
         """Start the sampler there. Raises SourceError."""
-        return self._open(shipping.sampler_payload, {"interval": interval_s}, [self._up])
+        options: dict[str, object] = {"interval": interval_s}
+        return self._open(shipping.sampler_payload, options, [self._up], by_sudo=self._has_sudo)
 
     async def open_hand(self) -> Stream:
         """Start the hand there. Raises SourceError."""
-        if self._has_sudo:
+        if self._has_sudo and not self._has_hand_sudo:
             raise SourceError(NO_HAND)
-        return self._open(shipping.hand_payload, {}, [])
+        return self._open(shipping.hand_payload, {}, [], by_sudo=self._has_hand_sudo)
 
     def carry(self, script: str) -> tuple[str, ...]:
         """Return the argv that has a POSIX sh run a script there."""
@@ -86,10 +89,15 @@ class ArgvSource:
         return None
 
     def _open(
-        self, payload: Callable[[], bytes], options: dict[str, object], first: list[Event]
+        self,
+        payload: Callable[[], bytes],
+        options: dict[str, object],
+        first: list[Event],
+        *,
+        by_sudo: bool,
     ) -> Stream:
         token = new_token()
-        argv = self.carry(probe_script(shipping.COMMAND, self._python, has_sudo=self._has_sudo))
+        argv = self.carry(probe_script(shipping.COMMAND, self._python, has_sudo=by_sudo))
         try:
             document = payload()
             child = Child(list(argv))

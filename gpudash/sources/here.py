@@ -21,10 +21,14 @@ FIRST_WORD_S = 40.0
 
 
 def local_source(
-    name: str = "local", early: EarlySampler | None = None, *, has_sudo: bool = False
+    name: str = "local",
+    early: EarlySampler | None = None,
+    *,
+    has_sudo: bool = False,
+    has_hand_sudo: bool = False,
 ) -> HostSource:
     """Return this machine as a host; `early` is its sampler where one runs already."""
-    local = LocalSource(name, early, has_sudo=has_sudo)
+    local = LocalSource(name, early, has_sudo=has_sudo, has_hand_sudo=has_hand_sudo)
     return FallbackSource(local, SmiSource(name, open_hand=local.open_hand))
 
 

@@ -35,10 +35,18 @@ class Hosts:
             from gpudash.sources.argv import ArgvSource
             from gpudash.sources.smi_over import SmiOver
 
-            source = ArgvSource(way.name, way.command, python=way.python, has_sudo=way.has_sudo)
+            source = ArgvSource(
+                way.name,
+                way.command,
+                python=way.python,
+                has_sudo=way.has_sudo,
+                has_hand_sudo=way.has_hand_sudo,
+            )
             return FallbackSource(source, SmiOver(source) if way.has_smi else None)
         if way.is_local:
-            return local_source(way.name, early, has_sudo=way.has_sudo)
+            return local_source(
+                way.name, early, has_sudo=way.has_sudo, has_hand_sudo=way.has_hand_sudo
+            )
         from gpudash.sources.ssh.reach import RemoteSource
         from gpudash.sources.ssh.space import SshSpace
 

@@ -133,12 +133,19 @@ class LocalSource:
     """This machine."""
 
     def __init__(
-        self, name: str = "local", early: EarlySampler | None = None, *, has_sudo: bool = False
+        self,
+        name: str = "local",
+        early: EarlySampler | None = None,
+        *,
+        has_sudo: bool = False,
+        has_hand_sudo: bool = False,
     ) -> None:
         """`early` is a sampler that runs already; the first stream goes on with it.
 
-        With `has_sudo` the sampler starts by `sudo -n`, and there is no hand.
+        With `has_sudo` the sampler starts by `sudo -n`, and there is no hand but one that does so
+        too, by `has_hand_sudo`.
         """
+        self._has_hand_sudo = has_hand_sudo
         self._has_sudo = has_sudo
         self._name = name
         self._early = early
@@ -160,22 +167,25 @@ class LocalSource:
             return ChildStream(early.child, early.decoder, early.events)
         if abandoned():
             raise SourceError(_HANGS)
-        return self._open(shipping.sampler_payload, {"interval": interval_s})
+        options: dict[str, object] = {"interval": interval_s}
+        return self._open(shipping.sampler_payload, options, by_sudo=self._has_sudo)
 
     async def open_hand(self) -> Stream:
         """Start the hand. Raises SourceError."""
-        if self._has_sudo:
+        if self._has_sudo and not self._has_hand_sudo:
             raise SourceError(NO_HAND)
-        return self._open(shipping.hand_payload, {})
+        return self._open(shipping.hand_payload, {}, by_sudo=self._has_hand_sudo)
 
-    def _open(self, payload: Callable[[], bytes], options: dict[str, object]) -> Stream:
+    def _open(
+        self, payload: Callable[[], bytes], options: dict[str, object], *, by_sudo: bool
+    ) -> Stream:
         token = new_token()
-        argv = [*(WORDS if self._has_sudo else ()), *python_argv()]
+        argv = [*(WORDS if by_sudo else ()), *python_argv()]
         try:
             document = payload()
             child = Child(argv)
         except OSError as error:
-            if self._has_sudo and shutil.which(WORDS[0]) is None:
+            if by_sudo and shutil.which(WORDS[0]) is None:
                 raise SourceError(NOT_THERE) from error
             raise SourceError(
                 Problem(

@@ -71,6 +71,7 @@ class OpenSshSource(ArgvSource):
         notes: tuple[str, ...] = (),
         python: str = "",
         has_sudo: bool = False,
+        has_hand_sudo: bool = False,
     ) -> None:
         """`words` are ssh's own options and the destination, last; `reason` is why not asyncssh.
 
@@ -84,6 +85,7 @@ class OpenSshSource(ArgvSource):
             notes=notes,
             python=python,
             has_sudo=has_sudo,
+            has_hand_sudo=has_hand_sudo,
         )
 
     def is_like(self, other: OpenSshSource) -> bool:

@@ -44,8 +44,10 @@ ORDER_MODULES = (
     "gpudash.probe.orders",
     "gpudash.probe.carrier",
     "gpudash.probe.relay",
+    "gpudash.probe.leavings",
 )
-"""What carries orders; it goes along with the hand, unread until the first one."""
+"""What carries orders and looks for what is left; it goes along with the hand, unread until the
+first one."""
 
 COMMAND = (
     "import sys,zlib;sys.version_info<(3,6)and sys.exit(96);"

@@ -1,7 +1,8 @@
 """Reading by sudo: how the sampler starts, and what is said where sudo refuses.
 
-It never asks for a password, and it holds no hand: a configuration that allows to see allows no
-more. A refusal is logged there and may lock an account, so it is not tried again by itself.
+It never asks for a password, and it holds no hand but for a cleanup that asked for one: a
+configuration that allows to see allows no more. A refusal is logged there and may lock an account,
+so it is not tried again by itself.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ _REFUSAL = re.compile(
 NO_HAND = Problem(
     title="no process details",
     sentence="Reading goes by sudo on this host; nothing else is started there.",
-    advice='Its sudo is "see" in the configuration.',
+    advice="The configuration lets sudo read there; gpudash clean --sudo looks by it as well.",
 )
 NOT_THERE = Problem(
     title="no sudo",

@@ -24,6 +24,7 @@ NAMES = (
     "scan",
     "wire",
     "proof",
+    "clean",
     "paint",
     "startup",
     "dashboard",

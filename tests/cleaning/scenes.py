@@ -13,6 +13,7 @@ from tests.cli.running import children_of, is_running, wait_for
 from tests.fake_driver.holding import SCRIPT, holder_options
 from tests.isolation.stage import FULL, GIB, ZERO, Stage, as_user
 
+_SERVER = Path(__file__).with_name("server.py")
 _STARTER = Path(__file__).with_name("starter.py")
 
 
@@ -100,6 +101,15 @@ class Scene:
         pid, line = self.stage.start(["/bin/sh", "-c", script])
         return pid, int(line.split()[1])
 
+    def server(self, *workers: tuple[int, str], ignore_term: bool = False) -> list[int]:
+        """Start a root without a GPU and its workers, each on a GPU under a title; their pids."""
+        words: list[str] = []
+        for gpu, title in workers:
+            words += ["--"] if words else []
+            words += self.holder_argv(gpu, retitle=title, ignore_term=ignore_term)
+        _, line = self.stage.start([sys.executable, "-ISB", str(_SERVER), *words])
+        return [int(word) for word in line.split()[1:]]
+
     def begin(self, *words: str) -> subprocess.Popen[bytes]:
         """Start `gpudash clean` and go on while it runs."""
         return self.stage.begin_gpudash("clean", "--format", "json", *words)
@@ -108,11 +118,11 @@ class Scene:
         """Return what the newest record says was sent, in order."""
         return [(line["pid"], line["signal"]) for line in self.lines("signal")]
 
-    def lines(self, kind: str) -> list[dict[str, Any]]:
-        """Return the lines of a kind in the newest record."""
+    def lines(self, kind: str | None = None) -> list[dict[str, Any]]:
+        """Return the lines of a kind, or all, in the newest record."""
         done = self.stage.gpudash("explain", "--format", "jsonl")
         lines = [json.loads(line) for line in done.stdout.splitlines()]
-        return [line for line in lines if line["kind"] == kind]
+        return [line for line in lines if kind in (None, line["kind"])]
 
     def records(self) -> list[Path]:
         """Return the records, the newest last."""
@@ -130,6 +140,10 @@ class Scene:
 
     def is_alive(self, pid: int) -> bool:
         return is_running(pid)
+
+    def probes_of(self, pid: int) -> list[int]:
+        """Return the probes that a gpudash started."""
+        return children_of(pid)
 
     def hands_of(self, pid: int) -> list[int]:
         """Return the hands that a gpudash started: children without the driver's library."""

@@ -6,12 +6,14 @@ import json
 import os
 import signal
 import sys
+from pathlib import Path
 
 from tests.cleaning.scenes import Scene, clean
 from tests.cli.running import wait_for
 from tests.isolation.room import in_a_room
 from tests.isolation.stage import Stage
 
+PYTHONS = Path(sys.executable).parent
 _LOCK = """
 import os, socket
 server = socket.socket(socket.AF_UNIX)
@@ -109,9 +111,78 @@ def test_a_hand_that_is_killed_stops_no_order(stage: Stage) -> None:
 
 
 @in_a_room
+def test_sudo_is_used_where_it_was_asked_for_and_shown(stage: Stage) -> None:
+    """A stand-in for sudo notes how it was called and goes on as the same user."""
+    scene = Scene(stage)
+    scene.holder(0)
+    sudo = stage.folder / "bin" / "sudo"
+    sudo.parent.mkdir()
+    sudo.write_text(f'#!/bin/sh\nprintf "%s " "$1" >> {stage.folder}/called\nshift\nexec "$@"\n')
+    sudo.chmod(0o755)
+    stage.variables["PATH"] = f"{sudo.parent}:/usr/bin:/bin"
+    assert clean(stage, "--dry-run").code == 1
+    assert not (stage.folder / "called").exists()
+    done = stage.gpudash("clean", "--dry-run", "--sudo")
+    assert b"by sudo -n" in done.stdout
+    assert set((stage.folder / "called").read_text().split()) == {"-n"}
+    assert clean(stage, "--yes", "--sudo").code == 0
+
+
+@in_a_room
 def test_time_that_is_over_ends_it(stage: Stage) -> None:
     scene = Scene(stage)
     holder = scene.holder(0, ignore_term=True)
     done = clean(stage, "--yes", "--grace", "60s", "--timeout", "2s")
     assert done.code == 5, done.text
+    assert scene.is_alive(holder)
+
+
+@in_a_room
+def test_a_sampler_that_is_killed_is_a_link_that_comes_back(stage: Stage) -> None:
+    scene = Scene(stage)
+    holder, bystander = scene.holder(0, ignore_term=True), scene.bystander()
+    process = scene.begin("--yes", "--grace", "1s", "--hold", "500ms")
+    scene.wait_for_line("signal", "SIGTERM")
+    for probe in scene.probes_of(process.pid):
+        os.kill(probe, signal.SIGKILL)
+    out, err = process.communicate(timeout=60)
+    assert process.returncode == 0, err.decode()
+    assert json.loads(out)["hosts"][0]["targets"][0]["fate"] == "ended"
+    assert scene.signals() == [(holder, "TERM"), (holder, "KILL")]
+    assert scene.is_alive(bystander)
+
+
+@in_a_room
+def test_each_host_ends_by_itself(stage: Stage) -> None:
+    """One is reached by a command, the other not at all; the worst counts."""
+    scene = Scene(stage)
+    holder = scene.holder(0)
+    config = stage.folder / "config.toml"
+    config.write_text(
+        '[hosts.pod]\ncommand = ["/bin/sh"]\n[hosts.gone]\ncommand = ["/bin/false"]\n'
+    )
+    stage.variables |= {"GPUDASH_CONFIG": str(config), "PATH": f"{PYTHONS}:/usr/bin:/bin"}
+    done = stage.gpudash("clean", "pod", "gone", "--yes", "--hold", "500ms", "--format", "json")
+    pod, gone = json.loads(done.stdout)["hosts"]
+    assert (pod["host"], pod["exit_code"], pod["outcome"]) == ("pod", 0, "CLEANED")
+    assert gone["exit_code"] in (3, 4)
+    assert done.returncode == gone["exit_code"]
+    assert not scene.is_alive(holder)
+
+
+@in_a_room
+def test_a_later_interruption_waits_for_nobody(stage: Stage) -> None:
+    """The hand is stopped, so that nothing answers; the second ctrl-c leaves it to the host."""
+    scene = Scene(stage)
+    holder = scene.holder(0, ignore_term=True)
+    process = scene.begin("--yes", "--grace", "60s")
+    scene.wait_for_line("signal", "SIGTERM")
+    (hand,) = scene.hands_of(process.pid)
+    os.kill(hand, signal.SIGSTOP)
+    os.kill(process.pid, signal.SIGINT)
+    scene.wait_for_line("abort")
+    os.kill(process.pid, signal.SIGINT)
+    out, err = process.communicate(timeout=60)
+    assert process.returncode == 130, err.decode()
+    assert json.loads(out)["hosts"][0]["gpus"][0]["outcome"] == "UNKNOWN"
     assert scene.is_alive(holder)

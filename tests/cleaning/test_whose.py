@@ -172,3 +172,18 @@ def test_the_script_does_by_hand_what_the_plan_says(stage: Stage) -> None:
     subprocess.run(["/bin/sh", str(script)], check=False, timeout=60)
     wait_for(lambda: not scene.is_alive(holder))
     assert scene.is_alive(bystander)
+
+
+@in_a_room
+def test_a_server_goes_as_one_by_its_root(stage: Stage) -> None:
+    """The root is asked and ends its workers: they get no signal of their own."""
+    scene = Scene(stage)
+    root, *workers = scene.server((0, "sglang::scheduler_TP0"), (1, "sglang::scheduler_TP1"))
+    bystander = scene.bystander()
+    done = clean(stage, "--yes")
+    assert done.code == 0, done.text
+    assert list(done.planned) == [root]
+    assert set(done.planned[root]["pids"]) == {root, *workers}
+    assert scene.signals() == [(root, "TERM")]
+    assert not any(scene.is_alive(pid) for pid in (root, *workers))
+    assert scene.is_alive(bystander)

@@ -94,6 +94,7 @@ def test_help(gpudash_command: Runner, words: tuple[str, ...]) -> None:
         (("docter",), "gpudash doctor"),
         (("sream",), "gpudash stream"),
         (("wiat",), "gpudash wait"),
+        (("claen",), "gpudash clean"),
         (("explian",), "gpudash explain"),
         (("basline",), "gpudash baseline"),
         (("dmeo",), "gpudash demo"),
@@ -187,6 +188,7 @@ def loaded(
         ("wait", "--gpus", "1", "--hold", "250ms"),
         ("follow", "--log", "/dev/null", "--once"),
         ("follow", "--help"),
+        ("clean", "--dry-run"),
     ],
     ids=" ".join,
 )
@@ -197,7 +199,7 @@ def test_headless_commands_load_no_screen(
     names = loaded(gpudash_command, driver, tmp_path, *words)
     assert "gpudash.cli.main" in names
     assert not names & set(HEAVY)
-    if words[0] not in ("stream", "wait") and "--hold" not in words:
+    if words[0] not in ("stream", "wait", "clean") and "--hold" not in words:
         assert "asyncio" not in names
     if words[0] == "check":
         assert not names & {"ClusterShell", "tomllib", "gpudash.config.load"}

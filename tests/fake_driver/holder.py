@@ -21,6 +21,7 @@ import signal
 import threading
 
 PR_SET_NAME = 15
+IPC_CREAT = 0o1000
 SYS_EXIT = 93 if platform.machine() == "aarch64" else 60
 
 
@@ -37,6 +38,7 @@ def parse_arguments() -> argparse.Namespace:
     parser.add_argument("--retitle", help="written over argv, as setproctitle does")
     parser.add_argument("--zombie-leader", action="store_true", help="end the main thread alone")
     parser.add_argument("--uid", type=int, help="become this user before anything is opened")
+    parser.add_argument("--sysv", type=int, help="make and attach a segment of this key")
     parser.add_argument("--inherit", action="store_true", help="fork a child with the handle")
     return parser.parse_args()
 
@@ -118,6 +120,11 @@ def main() -> None:
         os.open(path, os.O_RDWR)
     for path in arguments.map:
         map_device(path)
+    if arguments.sysv is not None:
+        libc = ctypes.CDLL(None)
+        number = libc.shmget(arguments.sysv, mmap.PAGESIZE, IPC_CREAT | 0o600)
+        libc.shmat.restype = ctypes.c_void_p
+        libc.shmat(number, None, 0)
     if arguments.retitle:
         retitle(arguments.retitle)
     child = os.fork() if arguments.inherit else None

@@ -33,6 +33,7 @@ def holder_options(
     retitle: str | None = None,
     zombie_leader: bool = False,
     uid: int | None = None,
+    sysv: int | None = None,
 ) -> list[str]:
     """Return the words for holder.py."""
     options = [f"--gpu={gpu}" for gpu in gpus]
@@ -45,6 +46,7 @@ def holder_options(
     options += [f"--retitle={retitle}"] if retitle else []
     options += ["--zombie-leader"] if zombie_leader else []
     options += [f"--uid={uid}"] if uid is not None else []
+    options += [f"--sysv={sysv}"] if sysv is not None else []
     return options
 
 

@@ -57,5 +57,5 @@ def room_command() -> list[str]:
     unshare = shutil.which("unshare")
     assert unshare, "unshare (package util-linux) is needed"
     user = [] if os.geteuid() == 0 else ["--user", "--map-root-user"]
-    room = ("--pid", "--net", "--mount", "--fork", "--kill-child", "--mount-proc")
+    room = ("--pid", "--net", "--ipc", "--mount", "--fork", "--kill-child", "--mount-proc")
     return [unshare, *user, *room, "--"]

@@ -110,6 +110,13 @@ class Stage:
         assert mount, "mount is needed"
         subprocess.run([mount, "-t", "proc", "-o", options, "proc", "/proc"], check=True)
 
+    def mount_shm(self) -> Path:
+        """Give the room a /dev/shm of its own, and return it."""
+        mount = shutil.which("mount")
+        assert mount, "mount is needed"
+        subprocess.run([mount, "-t", "tmpfs", "none", "/dev/shm"], check=True)
+        return Path("/dev/shm")
+
     def check(
         self, *words: str, uid: int | None = None, device_map: str | None = DEVICE_MAP
     ) -> Checked:
@@ -123,7 +130,7 @@ class Stage:
         self, *words: str, uid: int | None = None, device_map: str | None = DEVICE_MAP
     ) -> subprocess.CompletedProcess[bytes]:
         """Run gpudash to its end."""
-        home, env = self._surroundings(uid, device_map)
+        home, env = self.surroundings(uid, device_map)
         done = subprocess.run(
             [*as_user(uid), *command(*words)],
             env=env,
@@ -137,7 +144,7 @@ class Stage:
 
     def begin_gpudash(self, *words: str) -> subprocess.Popen[bytes]:
         """Start gpudash and go on while it runs."""
-        home, env = self._surroundings(None, DEVICE_MAP)
+        home, env = self.surroundings()
         process = subprocess.Popen(
             command(*words),
             env=env,
@@ -149,7 +156,10 @@ class Stage:
         self._stack.callback(_end, process)
         return process
 
-    def _surroundings(self, uid: int | None, device_map: str | None) -> tuple[Path, dict[str, str]]:
+    def surroundings(
+        self, uid: int | None = None, device_map: str | None = DEVICE_MAP
+    ) -> tuple[Path, dict[str, str]]:
+        """Return home and environment of a gpudash that is started here."""
         home = self.folder / f"home-{uid or 0}"
         home.mkdir(exist_ok=True)
         if uid is not None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import argparse
 import asyncio
 import logging
+from collections import Counter
 
 from gpudash.cli import diagnostics, output
 from gpudash.cli.asking import agreed
@@ -17,6 +18,7 @@ from gpudash.cli.commands.cleanargs import parse
 from gpudash.cli.entering import can_ask, enter
 from gpudash.cli.interrupted import on_interrupt
 from gpudash.core.cleanup.consent import chosen, strangers
+from gpudash.core.cleanup.lines import outcome_line
 from gpudash.core.cleanup.orders import order_of
 from gpudash.core.cleanup.plantext import plan_text
 from gpudash.core.cleanup.results import HostResult, Stop, joint_code
@@ -25,6 +27,7 @@ from gpudash.core.cleanup.state import State
 from gpudash.core.errors import UsageError
 from gpudash.core.record import Line, ended
 from gpudash.services.cleaner import Cleaner
+from gpudash.services.cleaning import Cleaning
 from gpudash.services.clock import SystemClock
 from gpudash.services.monitor import FleetMonitor
 from gpudash.services.recorder import Run
@@ -47,6 +50,8 @@ def run(words: list[str]) -> int:
                 diagnostics.say(f"gpudash: {one.host}: {before.says}")
         code = joint_code(results)
         says = "; ".join(f"{one.host}: {one.says}" for one in results)
+        for one in results:
+            record.write(outcome_line(one))
         record.end(ended(int(code), says))
         if plan.format == "sh":
             output.write(command.script())
@@ -59,6 +64,7 @@ def run(words: list[str]) -> int:
                 code=code,
                 texts=command.texts(),
                 is_dry=plan.dry_run,
+                was_asked=plan.shm,
             )
         return int(code)
 
@@ -70,9 +76,10 @@ class _Command:
         self._plan = plan
         self._record = record
         self._line = diagnostics.Progress()
-        self._tries = 0
+        self._tries: Counter[str] = Counter()
         self._deadline: asyncio.TimerHandle | None = None
         self._states: dict[str, State] = {}
+        self._said: dict[str, str] = {}
 
     async def clean(self) -> tuple[HostResult, ...]:
         """Clean every host; return how each ended."""
@@ -110,10 +117,7 @@ class _Command:
     async def _drive(self, cleaner: Cleaner) -> tuple[HostResult, ...]:
         while not cleaner.is_over:
             self._show(cleaner)
-            for one in cleaner.cleanings.values():
-                if one.usage is not None:
-                    raise one.usage
-            if cleaner.waiting and cleaner.are_planned:
+            if cleaner.waiting and (cleaner.are_planned or self._agrees_at_once):
                 if self._plan.dry_run:
                     break
                 await self._consent(cleaner)
@@ -124,10 +128,16 @@ class _Command:
             except TimeoutError:
                 continue
         self._states = {name: one.state for name, one in cleaner.cleanings.items()}
-        self._check_pids(cleaner)
+        self._check_words(cleaner)
+        await cleaner.look_for_remains(remove=self._plan.shm)
         return cleaner.results()
 
     def _show(self, cleaner: Cleaner) -> None:
+        for one in cleaner.cleanings.values():
+            news = cleaned.phase_words(one.name, one.state, one.hold)
+            if news and news != self._said.get(one.name):
+                self._said[one.name] = news
+                self._line.say(news)
         working = [one for one in cleaner.cleanings.values() if not one.is_over]
         words = [cleaned.progress_words(one.name, one.state) for one in working[:3]]
         more = f" (and {len(working) - 3} more)" if len(working) > 3 else ""
@@ -135,44 +145,64 @@ class _Command:
 
     # -- consent -------------------------------------------------------------------------------
 
-    async def _consent(self, cleaner: Cleaner) -> None:
-        self._check_pids(cleaner)
-        self._tries += 1
+    @property
+    def _agrees_at_once(self) -> bool:
+        """Whether a host need not wait for the others' plans, as no word may be wrong for one."""
         plan = self._plan
+        return bool(plan.yes and not plan.given.pids and not plan.gpu)
+
+    async def _consent(self, cleaner: Cleaner) -> None:
+        self._check_words(cleaner)
         waiting = cleaner.waiting
-        is_needed = any(
-            chosen(one.state.plan, plan.given) for one in waiting if one.state.plan is not None
-        )
-        if (plan.yes and self._tries <= MOST_TRIES) or not is_needed:
-            cleaner.confirm(plan.given)
+        asked = [one for one in waiting if not self._needs_nobody(one)]
+        if not asked:
+            for one in waiting:
+                self._tries[one.name] += 1
+                one.confirm(self._plan.given)
             return
+        self._show_plans(waiting)
+        if self._plan.yes:
+            diagnostics.say(f"gpudash: the plan changed {MOST_TRIES} times; nothing was signalled")
+        elif not can_ask():
+            diagnostics.say("gpudash: nothing was signalled; without a terminal: --yes")
+        elif await self._is_agreed(cleaner):
+            self._record.write(Line(kind="consent", says="a person said yes to the plan"))
+            self._start_timer(cleaner)
+            for one in waiting:
+                one.confirm(self._plan.given)
+            return
+        cleaner.stop(Stop.DECLINED)
+
+    def _needs_nobody(self, one: Cleaning) -> bool:
+        """Tell whether a plan needs no question: --yes agrees to it, or it ends nobody."""
+        if self._plan.yes and self._tries[one.name] < MOST_TRIES:
+            return True
+        return one.state.plan is None or not chosen(one.state.plan, self._plan.given)
+
+    def _show_plans(self, waiting: tuple[Cleaning, ...]) -> None:
         self._line.clear()
         for one in waiting:
             if one.why:
                 diagnostics.say(f"gpudash: {one.name}: {one.why} This is the plan now:")
             if one.state.plan is not None:
-                text = plan_text(one.state.plan, plan.given, has_sudo=plan.sudo)
+                text = plan_text(one.state.plan, self._plan.given, has_sudo=self._plan.sudo)
                 diagnostics.say(text.rstrip("\n"))
-        if plan.yes:
-            diagnostics.say(f"gpudash: the plan changed {MOST_TRIES} times; nothing was signalled")
-        elif not can_ask():
-            diagnostics.say("gpudash: nothing was signalled; without a terminal: --yes")
-        else:
-            task = asyncio.ensure_future(agreed("Carry this out? There is no undo. [y/N]"))
-            while not task.done() and not cleaner.is_over:
-                await asyncio.wait((task,), timeout=PROGRESS_S)
-            if cleaner.is_over:
-                task.cancel()
-                return
-            if task.result():
-                self._record.write(Line(kind="consent", says="a person said yes to the plan"))
-                self._start_timer(cleaner)
-                cleaner.confirm(plan.given)
-                return
-        cleaner.stop(Stop.DECLINED)
 
-    def _check_pids(self, cleaner: Cleaner) -> None:
-        """Raise UsageError for a pid of --pid that is in no plan."""
+    async def _is_agreed(self, cleaner: Cleaner) -> bool:
+        """Ask the person here; False where it was all over before they answered."""
+        task = asyncio.ensure_future(agreed("Carry this out? There is no undo. [y/N]"))
+        while not task.done() and not cleaner.is_over:
+            await asyncio.wait((task,), timeout=PROGRESS_S)
+        if not task.done():
+            task.cancel()
+            return False
+        return task.result()
+
+    def _check_words(self, cleaner: Cleaner) -> None:
+        """Raise UsageError for a GPU that a host does not have, and a pid that is in no plan."""
+        for one in cleaner.cleanings.values():
+            if one.usage is not None:
+                raise one.usage
         plans = [one.state.plan for one in cleaner.cleanings.values() if one.state.plan]
         if not plans:
             return

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from dataclasses import replace
 
 from gpudash.cli import arguments
 from gpudash.cli.commands.cleaned import FORMATS
@@ -54,6 +55,7 @@ def parse(words: list[str]) -> argparse.Namespace:
         scope=parse_scope(",".join(plan.gpu)) if plan.gpu else None,
         request=Request(
             rules=config.protect,
+            baselines=plan.baselines,
             allowed=frozenset(plan.allow_protected),
             grace_s=None if plan.grace is None else parse_duration(plan.grace, flag="--grace"),
         ),
@@ -139,6 +141,10 @@ def _mind_rules(plan: argparse.Namespace, config: Config) -> None:
             f"{locked[0]} is read-only here: the configuration says so",
             hint="To see the plan: gpudash clean --dry-run",
         )
+    for way in plan.ways if plan.sudo else ():
+        if way.sudo_said.startswith(f"{config.site.path}:"):
+            raise UsageError(f"--sudo: {way.sudo_said} forbids it for {way.name}")
+    plan.ways = tuple(replace(way, has_hand_sudo=plan.sudo) for way in plan.ways)
     bound = {rule.name for rule in config.site.protect}
     known = [rule.name for rule in (*config.protect, *BUILT_IN)]
     for name in plan.allow_protected:

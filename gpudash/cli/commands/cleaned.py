@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import contextlib
+import datetime
 from collections.abc import Mapping, Sequence
 
 from gpudash.cli import output
 from gpudash.core.cleanup.consent import Given, chosen
 from gpudash.core.cleanup.documents import plan_document
-from gpudash.core.cleanup.familyresults import FamilyResult
-from gpudash.core.cleanup.lines import ending_row
+from gpudash.core.cleanup.leavings import leavings_document, leavings_words
+from gpudash.core.cleanup.lines import ending_row, family_row, target_row
 from gpudash.core.cleanup.outcomes import Outcome
-from gpudash.core.cleanup.progress import Target
+from gpudash.core.cleanup.phases import Phase
 from gpudash.core.cleanup.results import HostResult, ending_words
 from gpudash.core.cleanup.state import State
 from gpudash.core.errors import ExitCode
@@ -40,37 +41,29 @@ def host_document(result: HostResult, given: Given) -> dict[str, object]:
         "plan": None if plan is None else plan_document(plan),
         "chosen": sorted(family_id[0] for family_id in picked),
         "gpus": [ending_row(ending) for ending in result.endings],
-        "families": [_family(one) for one in result.families],
-        "targets": [_target(one) for one in result.targets],
+        "families": [family_row(one) for one in result.families],
+        "targets": [target_row(one) for one in result.targets],
+        "confirmed_at": _utc(result.times.confirmed_unix_s),
         "times": result.times.since_confirmed(),
         "picked_up": [
-            {"run": one.run, "says": one.says, "targets": [_target(t) for t in one.targets]}
+            {
+                "run": one.run,
+                "says": one.says,
+                "targets": [target_row(target) for target in one.targets],
+            }
             for one in result.picked_up
         ],
+        "leftovers": None if result.leavings is None else leavings_document(result.leavings),
         "hold": None if hold is None else {"hold_s": hold[0], "why": hold[1]},
         "proof": None if result.proof is None else proof_document(result.proof),
     }
 
 
-def _family(one: FamilyResult) -> dict[str, object]:
-    return {
-        "name": clean_text(one.family.label),
-        "root_pid": one.family.id[0],
-        "user": clean_text(one.family.user),
-        "was_chosen": one.was_picked,
-        "outcome": one.outcome.value,
-        "reason": clean_text(one.reason, 300) or None,
-    }
-
-
-def _target(one: Target) -> dict[str, object]:
-    return {
-        "pid": one.identity.pid,
-        "start_ticks": one.identity.start_ticks,
-        "fate": one.fate.value,
-        "refusal": one.refusal.value if one.refusal else None,
-        "joined": one.is_heir,
-    }
+def _utc(unix_s: float | None) -> str | None:
+    if unix_s is None:
+        return None
+    at = datetime.datetime.fromtimestamp(unix_s, datetime.UTC)
+    return at.isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
 def document(
@@ -96,10 +89,11 @@ def report(
     code: ExitCode,
     texts: Mapping[str, str],
     is_dry: bool,
+    was_asked: bool,
 ) -> None:
     """Print how it ended; where nobody reads, the exit code still counts.
 
-    `texts` are the plans by host, for a table of a dry run.
+    `texts` are the plans by host, for a table of a dry run; `was_asked` is --shm.
     """
     with contextlib.suppress(output.Closed):
         match wanted:
@@ -116,7 +110,7 @@ def report(
                     output.write(texts.get(one.host, ""))
                 output.write(_would_be(results))
             case _:
-                output.write(_outcomes(results))
+                output.write(_outcomes(results, was_asked=was_asked))
 
 
 def _rows(results: Sequence[HostResult]) -> list[tuple[object, ...]]:
@@ -132,7 +126,7 @@ def _rows(results: Sequence[HostResult]) -> list[tuple[object, ...]]:
     return rows
 
 
-def _outcomes(results: Sequence[HostResult]) -> str:
+def _outcomes(results: Sequence[HostResult], *, was_asked: bool) -> str:
     lines = []
     for one in results:
         marks = " SIMULATED" if one.is_simulated else ""
@@ -142,6 +136,9 @@ def _outcomes(results: Sequence[HostResult]) -> str:
             lines += [f"  {printable(ending_words(ending))}" for ending in one.endings]
         lines += [f"  {printable(one.advice)}"] if one.advice else []
         lines += [f"  {words}" for words in _took(one)]
+        if one.leavings is not None:
+            left = leavings_words(one.leavings, was_asked=was_asked)
+            lines += [f"  {printable(words)}" for words in left]
     return "\n".join(lines) + "\n"
 
 
@@ -182,3 +179,18 @@ def progress_words(host: str, state: State) -> str:
     if used and state.is_sent:
         said.append(f"{format_memory(sum(used))} left")
     return f"{host}: {', '.join(said)}"
+
+
+def phase_words(host: str, state: State, hold: tuple[float, str] | None) -> str:
+    """Return what begins now, as a line of narration; empty where nothing worth it does."""
+    count = plural(len(state.targets), "process", "processes")
+    match state.phase:
+        case Phase.TERMINATING:
+            return f"{host}: {count} asked to end"
+        case Phase.KILLING:
+            left = sum(not target.is_over for target in state.targets)
+            return f"{host}: forcing {plural(left, 'process', 'processes')}" if left else ""
+        case Phase.HOLDING if hold is not None:
+            return f"{host}: zero, holding for {format_duration(hold[0], tenths=True)}: {hold[1]}"
+        case _:
+            return ""

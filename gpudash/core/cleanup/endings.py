@@ -5,6 +5,7 @@ Also what `clean --dry-run` exits with: 0 only where all in scope read zero.
 
 from __future__ import annotations
 
+from gpudash.core.baselines import NO_BASELINES, Baselines
 from gpudash.core.cleanup.families import Families
 from gpudash.core.cleanup.outcomes import Ending, Outcome, joint
 from gpudash.core.cleanup.plan import Consent, FamilyPlan, Share, Unseen
@@ -13,7 +14,7 @@ from gpudash.core.errors import ExitCode
 from gpudash.core.holding import Existence
 from gpudash.core.model import Gpu, GpuState, Host, Link
 from gpudash.core.units import MIB, format_memory
-from gpudash.core.verify import Verdict, judge_gpu, judge_host
+from gpudash.core.verify import GpuVerdict, Verdict, judge_gpu, judge_host
 
 _NOISE_BYTES = 64 * MIB
 """So much less than the whole the driver attributes to a process: its context's own."""
@@ -99,12 +100,26 @@ def endings_of(
     families: tuple[FamilyPlan, ...],
     kept_bytes: dict[str, int],
     unseen: tuple[Unseen, ...],
+    baselines: Baselines = NO_BASELINES,
 ) -> tuple[Ending, ...]:
     """Return how each GPU in scope ends if nothing is signalled."""
     if host.link is not Link.LIVE or not host.samples:
         reason = judge_host(host).reason
         return tuple(_ending(gpu, Outcome.UNKNOWN, reason) for gpu in scope)
-    return tuple(_judged(gpu, families, kept_bytes, unseen) for gpu in scope)
+    driver = host.facts.driver if host.facts else None
+    return tuple(
+        _judged(
+            judge_gpu(
+                gpu,
+                baselines.accepted_bytes(gpu.info.uuid, driver),
+                is_strict=baselines.is_strict,
+            ),
+            families,
+            kept_bytes,
+            unseen,
+        )
+        for gpu in scope
+    )
 
 
 def _ending(gpu: Gpu, outcome: Outcome, reason: str) -> Ending:
@@ -112,14 +127,15 @@ def _ending(gpu: Gpu, outcome: Outcome, reason: str) -> Ending:
 
 
 def _judged(
-    gpu: Gpu,
+    verdict: GpuVerdict,
     families: tuple[FamilyPlan, ...],
     kept_bytes: dict[str, int],
     unseen: tuple[Unseen, ...],
 ) -> Ending:
-    verdict = judge_gpu(gpu)
+    gpu = verdict.gpu
     if verdict.exit_code is ExitCode.OK:
-        return _ending(gpu, Outcome.CLEANED, "")
+        is_idle = verdict.verdict is Verdict.BASELINE
+        return _ending(gpu, Outcome.CLEANED, "at its accepted baseline" if is_idle else "")
     if verdict.exit_code is ExitCode.STUCK:
         return _ending(gpu, Outcome.RESET_REQUIRED, verdict.reason)
     if verdict.verdict is Verdict.UNKNOWN:

@@ -57,9 +57,10 @@ def is_orphan(root: Process, table: Table) -> bool:
     """Tell whether a root's true parent is gone: init or a known reaper has it, or it is adopted.
 
     This alone says nothing of whether it is wanted. A parent that can't be seen (hidepid, outside
-    of this container) is a living one.
+    of this container) is a living one; so is a container's pid 1 that is no init: it may well be
+    the server whose workers these are. A host's pid 1 is its init, whatever its name.
     """
-    if root.parent == 1:
+    if root.parent == 1 and table.scan.is_initial_namespace:
         return True
     parent = table.parent(root)
     return parent is not None and (is_reaper(parent) or table.is_adopted(root, parent))

@@ -163,7 +163,7 @@ def order_of(
     return Order(
         run=run,
         boot_id=plan.boot_id,
-        uid=plan.uid,
+        uid=plan.uid if plan.hand_uid is None else plan.hand_uid,
         pid_namespace=plan.pid_namespace,
         deadline_s=host_now_s + longest_s + MARGIN_S,
         since_s=plan.host_monotonic_s,

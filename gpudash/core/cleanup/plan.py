@@ -228,6 +228,8 @@ class Plan:
     """Why this plan is shown before it runs, whatever is in it; empty for no such reason."""
     notes: tuple[str, ...] = ()
     is_simulated: bool = False
+    hand_uid: int | None = None
+    """Whom the hand runs as: `uid`, or 0 by sudo; None where the scan does not tell."""
 
     @property
     def digest(self) -> str:

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections import defaultdict
 from dataclasses import dataclass
 
+from gpudash.core.baselines import NO_BASELINES, Baselines
 from gpudash.core.cleanup.belonging import other_logins
 from gpudash.core.cleanup.describing import describe
 from gpudash.core.cleanup.endings import endings_of, unseen_of
@@ -40,6 +41,8 @@ class Request:
     """Of the configuration: they add protection."""
     allowed: frozenset[str] = frozenset()
     """Names of protecting entries that this run leaves out."""
+    baselines: Baselines = NO_BASELINES
+    """Idle readings that pass."""
 
 
 def manager_questions(host: Host, scan: Scan) -> tuple[tuple[ManagerKind, str], ...]:
@@ -77,7 +80,7 @@ def plan_host(
     families = tuple(sorted(described, key=_place))
     kept = _kept(found, scope)
     unseen = unseen_of(table, found, families, scope)
-    endings = endings_of(host, scope, families, kept_bytes(found, scope), unseen)
+    endings = endings_of(host, scope, families, kept_bytes(found, scope), unseen, request.baselines)
     return Plan(
         host=host.name,
         created_s=at_s,
@@ -96,6 +99,7 @@ def plan_host(
         shows_first=_shows_first(table, is_first),
         notes=_notes(scan, table),
         is_simulated=scan.is_simulated or host.is_simulated,
+        hand_uid=table.me.identity.uid if table.me else table.uid,
     )
 
 

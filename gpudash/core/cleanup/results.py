@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from enum import Enum
 
 from gpudash.core.cleanup.familyresults import FamilyResult, family_results
+from gpudash.core.cleanup.leavings import Leavings
 from gpudash.core.cleanup.outcomes import Ending, Outcome, exit_code_of, joint
 from gpudash.core.cleanup.plan import Plan
 from gpudash.core.cleanup.progress import Target
@@ -69,6 +70,8 @@ class HostResult:
     was_sent: bool
     """An order left: from then on somebody may have been signalled."""
     is_simulated: bool
+    leavings: Leavings | None = None
+    """What the ended families left behind; None where nobody looked."""
     picked_up: tuple[PickedUp, ...] = ()
     """Orders of earlier runs that were accounted for on the way."""
 
@@ -141,7 +144,9 @@ def _code(
     if bad:
         words = "; ".join(ending_words(ending) for ending in _first_of_each(bad))
         return exit_code_of(endings), words, ""
-    return ExitCode.OK, f"{plural(len(endings), 'GPU')} at 0 MiB", ""
+    idle = [ending for ending in endings if ending.reason]
+    at = "at 0 MiB or at their accepted baseline" if idle else "at 0 MiB"
+    return ExitCode.OK, f"{plural(len(endings), 'GPU')} {at}", ""
 
 
 def _first_of_each(endings: list[Ending]) -> list[Ending]:

@@ -169,6 +169,15 @@ class Table:
         ) or (process.group not in (parent.group, process.pid) and process.group not in self.by_pid)
 
 
+INITS = frozenset(
+    """
+    systemd init tini docker-init dumb-init catatonit podman-init s6-svscan runit runsvdir pause
+    sleep tail busybox openrc-init linuxrc procd
+    """.split()  # noqa: SIM905
+)
+"""What stands at pid 1 and takes in orphans: inits, and what keeps an idle container open."""
+
+
 def is_stop(process: Process) -> bool:
     """Tell whether a family ends below this process: a shell, a login, a service, a server of
     notebooks. It starts others' work and is no part of it."""
@@ -178,8 +187,8 @@ def is_stop(process: Process) -> bool:
 
 
 def is_reaper(process: Process) -> bool:
-    """Tell whether a process is known to adopt orphans."""
-    return process.pid <= 1 or process.comm in REAPERS
+    """Tell whether a process is known to adopt orphans, and starts nothing else by itself."""
+    return process.comm in REAPERS or (process.pid <= 1 and process.comm in INITS)
 
 
 def handle_names(host: Host, *, is_simulated: bool) -> dict[str, str]:

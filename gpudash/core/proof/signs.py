@@ -18,6 +18,7 @@ from gpudash.core.events import (
     Foreseen,
     Garbled,
     Hello,
+    LeavingsTold,
     LinkConnecting,
     LinkDown,
     LinkMeasured,
@@ -91,7 +92,9 @@ def sign_of(proof: HostProof, policy: Policy, observed: Observed, at_s: float) -
             return _lost(BreakKind.LINK, event.problem.sentence, host, policy)
         case LinkPaused():
             return _lost(BreakKind.LINK, "paused", host, policy)
-        case Ack() | Bye() | LinkUp() | LinkMeasured() | Scanned() | OrderTold() | Foreseen():
+        case Ack() | Bye() | LinkUp() | LinkMeasured() | Scanned():
+            return None
+        case OrderTold() | LeavingsTold() | Foreseen():
             return None
         case _:
             from typing import assert_never

@@ -92,6 +92,7 @@ class RemoteSource:
             notes=() if settings.checks_host_keys else (NOT_CHECKED,),
             python=self._said.python,
             has_sudo=self._said.has_sudo,
+            has_hand_sudo=self._said.has_hand_sudo,
         )
         if self._client is not None and self._way is not None and self._client.is_like(source):
             return self._way

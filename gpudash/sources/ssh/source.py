@@ -68,7 +68,11 @@ class SshSource:
         self.hold()
         try:
             return await self._open(
-                document, {"interval": interval_s}, (self.link_up(),), self.release
+                document,
+                {"interval": interval_s},
+                (self.link_up(),),
+                self.release,
+                by_sudo=self._way.has_sudo,
             )
         except BaseException:
             await self.release()
@@ -91,9 +95,10 @@ class SshSource:
 
     async def open_hand(self) -> Stream:
         """Start the hand on the same connection. Raises SourceError."""
-        if self._way.has_sudo:
+        by_sudo = self._way.has_hand_sudo
+        if self._way.has_sudo and not by_sudo:
             raise SourceError(NO_HAND)
-        return await self._open(shipping.hand_payload(), {}, (), None)
+        return await self._open(shipping.hand_payload(), {}, (), None, by_sudo=by_sudo)
 
     async def _open(
         self,
@@ -101,11 +106,13 @@ class SshSource:
         options: dict[str, object],
         first: tuple[Event, ...],
         on_close: OnClose | None,
+        *,
+        by_sudo: bool,
     ) -> Stream:
         token = new_token()
         session = Session(token)
         line = json.dumps({"token": token, **options}).encode()
-        command = login_command(self._script())
+        command = login_command(self._script(by_sudo=by_sudo))
         try:
             async with asyncio.timeout(OPEN_LIMIT_S):
                 channel, _ = await self._connected().create_session(
@@ -118,8 +125,8 @@ class SshSource:
             channel.write(shipping.with_options(document, line))
         return SshStream(channel, session, self._name, first, on_close)
 
-    def _script(self) -> str:
-        return probe_script(shipping.COMMAND, self._way.python, has_sudo=self._way.has_sudo)
+    def _script(self, *, by_sudo: bool) -> str:
+        return probe_script(shipping.COMMAND, self._way.python, has_sudo=by_sudo)
 
     def _connected(self) -> Connection:
         if self._connection is None:

@@ -99,7 +99,10 @@ def _holders(proof: Proof) -> str:
     handles = [one.handles for one in proof.evidence if one.handles]
     if not handles:
         return "no holders" if all(one.scan for one in proof.evidence) else "nobody listed"
-    return handles[0] if len(handles) == 1 else f"open handles on {len(handles)} hosts, no memory"
+    if len(handles) > 1:
+        return f"open handles on {len(handles)} hosts, no memory"
+    # Who they are is in the panel; here it would push out how long it was held.
+    return outside(handles[0].partition(":")[0], 60)
 
 
 def _holding(view: ProofView, *, is_wide: bool) -> Story:
