@@ -324,6 +324,29 @@ async def test_readonly_has_none_of_it(tmp_path: Path) -> None:
         assert shown.orders == []
 
 
+async def test_a_read_only_host_is_left(tmp_path: Path) -> None:
+    async with cleaned(tmp_path, readonly=frozenset({"gpu-a"})) as shown:
+        await shown.press("c")
+        assert not shown.is_planning
+        assert "gpu-a is read-only" in shown.text()
+        assert shown.orders == []
+
+
+async def test_many_hosts_are_one_dialog_and_each_has_its_own_order(tmp_path: Path) -> None:
+    async with cleaned(tmp_path, "fleet:7x2", (120, 60)) as shown:
+        await shown.press("a")
+        plan = await shown.opened("C")
+        assert len(plan.view.plans) == 7
+        assert "Clean 7 hosts" in shown.text()
+        shown.let_read()
+        await shown.press("y")
+        await shown.until(lambda: bool(shown.orders))
+        left = {machine.name: machine.deeds.orders for machine in shown.machines}
+        assert [name for name, orders in left.items() if orders] == ["node07"]
+        assert not shown.app._scene.marks
+        await shown.until(lambda: shown.phase("node01") is Phase.DONE)
+
+
 # -- as text ------------------------------------------------------------------------------------
 
 
