@@ -45,6 +45,8 @@ class Round:
     screen: PlanScreen | None = None
     told: set[str] = field(default_factory=set)
     """Hosts whose result was told."""
+    is_closed: bool = False
+    """Its hosts were let go of."""
 
     async def close(self) -> None:
         """Let go of the hosts and end the record; what hosts carry they carry to its end."""

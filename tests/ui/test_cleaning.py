@@ -120,6 +120,13 @@ async def test_y_ends_what_needs_no_consent_and_nobody_else(tmp_path: Path) -> N
         left = set(machine.tasks(1e6))
         assert not RANKS & left
         assert {31877, 31941, 22310, 1604, 1611, 1702, 40118} <= left
+        # The host is let go of: it ticks as all others do, and its record has its last line.
+        await shown.until(lambda: shown.app._monitor._watches["gpu-a"].interval_s is None)
+        round_ = shown.app._cleanups._round
+        assert round_ is not None
+        await shown.until(lambda: round_.run.has_ended)
+        await shown.until(lambda: "cleaned in" in shown.text())
+        assert "7 processes ended, 2 of them forced" in shown.text()
 
 
 async def test_a_letter_adds_a_family_that_must_be_asked_for(tmp_path: Path) -> None:
