@@ -235,7 +235,7 @@ class SmiStream:
             if not self._session.refuse(health.stdout + health.stderr):
                 break
         self._session.health(health.stdout, self._clock())
-        if self._session.has_slices and self._clock() >= self._document_due_s:
+        if self._session.needs_document and self._clock() >= self._document_due_s:
             self._document_due_s = self._clock() + DOCUMENT_EVERY_S
             document = await self._runner.ask(document_arguments(), ANSWER_S)
             self._session.document(document.stdout, self._clock())

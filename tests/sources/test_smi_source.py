@@ -16,7 +16,7 @@ import pytest
 
 from gpudash.core.errors import ExitCode
 from gpudash.core.events import Ack, Bye, Hello
-from gpudash.core.model import GpuState, Link, Problem
+from gpudash.core.model import GpuState, Host, Kind, Link, Problem
 from gpudash.core.remote import program_argv
 from gpudash.core.units import MIB
 from gpudash.core.verify import Clear, judge_host
@@ -185,6 +185,25 @@ async def test_slices_come_from_the_document(machine: Machine) -> None:
     viewer = await watch(machine)
     host = await viewer.until(lambda host: bool(host.gpus[0].reading and host.gpus[0].reading.mig))
     assert host.gpus[0].info.is_mig
+    await viewer.stream.close()
+
+
+async def test_how_a_process_uses_a_gpu_comes_from_the_document(machine: Machine) -> None:
+    document = """<nvidia_smi_log><gpu id="00000000:01:00.0"><uuid>GPU-00000000-0000</uuid>
+    <fb_memory_usage><total>100 MiB</total><used>14 MiB</used></fb_memory_usage>
+    <processes><process_info><pid>7</pid><type>C+G</type><used_memory>12 MiB</used_memory>
+    </process_info><process_info><pid>8</pid><type>G</type><used_memory>2 MiB</used_memory>
+    </process_info></processes></gpu></nvidia_smi_log>"""
+    machine.says(gpus=[gpu(0, 14)], document=document)
+    viewer = await watch(machine)
+
+    def kinds(host: Host) -> dict[int, frozenset[Kind]]:
+        reading = host.gpus[0].reading
+        listed = reading.processes or () if reading else ()
+        return {one.pid: one.kinds for one in listed}
+
+    host = await viewer.until(lambda host: 8 in kinds(host))
+    assert kinds(host)[8] == {Kind.GRAPHICS}
     await viewer.stream.close()
 
 

@@ -8,12 +8,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 
-from gpudash.core.model import GpuInfo, GpuReading, MigReading
+from gpudash.core.model import GpuInfo, GpuProcess, GpuReading, Kind, MigReading
 from gpudash.core.smi.cells import UNKNOWN_ERROR
 from gpudash.core.smi.processes import ProcessList
 from gpudash.core.smi.ticks import Tick
 
 _OLD_HEALTH = "its health was not read for a while"
+TYPED_FOR_S = 11.0
+"""So long a graphics process counts that only the document lists: it is asked for every 10 s."""
 STALE_AFTER_S = 20.0
 """So long a slower answer counts; each is asked for at least every ten seconds."""
 
@@ -37,6 +39,7 @@ class Overlay:
     _listed: _Listed | None = None
     _recovery: dict[str, tuple[int | None, float]] = field(default_factory=dict)
     _slices: dict[str, tuple[tuple[MigReading, ...], float]] = field(default_factory=dict)
+    _typed: dict[str, tuple[tuple[GpuProcess, ...], float]] = field(default_factory=dict)
 
     def list_processes(
         self, answer: ProcessList | None, roster: tuple[GpuInfo, ...], tick: Tick, now_s: float
@@ -56,6 +59,10 @@ class Overlay:
     def slices(self, uuid: str, slices: tuple[MigReading, ...], now_s: float) -> None:
         """Take the MIG devices of a GPU."""
         self._slices[uuid] = (slices, now_s)
+
+    def kinds(self, uuid: str, processes: tuple[GpuProcess, ...], now_s: float) -> None:
+        """Take how each process uses a GPU; the short list names only those that compute."""
+        self._typed[uuid] = (processes, now_s)
 
     def lay(self, tick: Tick, roster: tuple[GpuInfo, ...], now_s: float) -> Tick:
         """Return the tick with everything that is fresh."""
@@ -96,7 +103,24 @@ class Overlay:
             is_old = now_s - asked_s > STALE_AFTER_S
             doubt = reading.doubt or (_OLD_HEALTH if is_old else "")
             reading = replace(reading, recovery_action=action, doubt=doubt)
+        typed, told_s = self._typed.get(uuid, ((), 0.0))
+        if typed and reading.used_bytes and now_s - told_s <= STALE_AFTER_S:
+            reading = _with_kinds(reading, typed, is_new=now_s - told_s <= TYPED_FOR_S)
         slices, read_s = self._slices.get(uuid, ((), 0.0))
         if slices and now_s - read_s <= STALE_AFTER_S and reading.used_bytes != 0:
             reading = replace(reading, mig=slices)
         return reading
+
+
+def _with_kinds(reading: GpuReading, typed: tuple[GpuProcess, ...], *, is_new: bool) -> GpuReading:
+    """Say how each listed process uses the GPU, and add who only draws: others don't list them."""
+    if reading.processes is None:
+        return reading
+    told = {process.pid: process for process in typed}
+    listed = tuple(
+        replace(one, kinds=told[one.pid].kinds | one.kinds) if one.pid in told else one
+        for one in reading.processes
+    )
+    pids = {one.pid for one in listed}
+    drawing = (one for one in typed if one.kinds == {Kind.GRAPHICS} and one.pid not in pids)
+    return replace(reading, processes=(*listed, *(drawing if is_new else ())))

@@ -7,7 +7,7 @@ row of a single answer stands for one GPU, so that it can't vanish.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from gpudash.core.events import Hello
 from gpudash.core.model import GpuInfo, HostFacts
@@ -195,3 +195,20 @@ def hellos(roster: Roster, driver: str | None = None) -> list[Hello]:
         for gpus in rosters
         if gpus
     ]
+
+
+def joined(info: GpuInfo, known: GpuInfo | None) -> GpuInfo:
+    """Return a GPU of a new roster with what was known of it."""
+    if known is None:
+        return info
+    return replace(
+        known,
+        index=info.index,
+        bus_id=info.bus_id or known.bus_id,
+        total_bytes=info.total_bytes if info.total_bytes is not None else known.total_bytes,
+    )
+
+
+def with_name(info: GpuInfo, names: dict[str, str]) -> GpuInfo:
+    """Return a GPU with the name that another answer gave it."""
+    return replace(info, name=names.get(info.uuid or "", info.name))

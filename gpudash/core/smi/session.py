@@ -25,7 +25,7 @@ from gpudash.core.smi.inventory import newest_document
 from gpudash.core.smi.named import parse_names
 from gpudash.core.smi.overlay import Overlay
 from gpudash.core.smi.processes import place_processes
-from gpudash.core.smi.roster import Expected, find_roster, info_of
+from gpudash.core.smi.roster import Expected, find_roster, info_of, joined, with_name
 from gpudash.core.smi.rows import FatalLine, GpuRow, Noise, parse_gpu_line
 from gpudash.core.smi.table import unsupported_words
 from gpudash.core.smi.text import gpu_lines, process_rows
@@ -86,6 +86,12 @@ class Session:
     def has_slices(self) -> bool:
         """Tell whether a GPU is divided, so that the document is needed."""
         return any(info.is_mig for info in self._roster)
+
+    @property
+    def needs_document(self) -> bool:
+        """Tell whether the short queries leave something open: slices, who draws, recovery."""
+        is_held = any(reading.used_bytes for reading in self._tick)
+        return self.has_slices or is_held or "gpu_recovery_action" in self._left_out
 
     @property
     def has_faults(self) -> bool:
@@ -165,7 +171,7 @@ class Session:
     def adopt(self, roster: tuple[GpuInfo, ...]) -> None:
         """Take a roster; what was learned about the same GPUs is kept."""
         known = {info.key: info for info in self._roster}
-        merged = tuple(_merged(info, known.get(info.key)) for info in roster)
+        merged = tuple(joined(info, known.get(info.key)) for info in roster)
         doubts = {merged[place].key: text for place, text in self._doubts(merged)}
         self._owes_hello |= merged != self._roster
         self._roster, self._noise = merged, 0
@@ -229,7 +235,7 @@ class Session:
         """Take the answer to the query of names; it may be empty."""
         named = parse_names(stdout)
         self._driver = named.driver or self._driver
-        self._renew(tuple(_named(info, named.names) for info in self._roster))
+        self._renew(tuple(with_name(info, named.names) for info in self._roster))
 
     def processes(
         self,
@@ -272,24 +278,12 @@ class Session:
         for gpu in document.gpus if document else ():
             if gpu.info.uuid is not None:
                 self._overlay.slices(gpu.info.uuid, gpu.reading.mig, now_s)
+                self._overlay.kinds(gpu.info.uuid, gpu.reading.processes or (), now_s)
+                if gpu.reading.recovery_action is not None:
+                    self._overlay.recovery(gpu.info.uuid, gpu.reading.recovery_action, now_s)
 
     def _renew(self, roster: tuple[GpuInfo, ...]) -> None:
         """Keep what was learned about the same GPUs; it is told with the next tick."""
         if roster != self._roster:
             self._roster = roster
             self._owes_hello = True
-
-
-def _merged(info: GpuInfo, known: GpuInfo | None) -> GpuInfo:
-    if known is None:
-        return info
-    return replace(
-        known,
-        index=info.index,
-        bus_id=info.bus_id or known.bus_id,
-        total_bytes=info.total_bytes if info.total_bytes is not None else known.total_bytes,
-    )
-
-
-def _named(info: GpuInfo, names: dict[str, str]) -> GpuInfo:
-    return replace(info, name=names.get(info.uuid or "", info.name))
