@@ -15,7 +15,7 @@ from dataclasses import replace
 from gpudash.core.cleanup import happened as ev
 from gpudash.core.cleanup.consent import Given
 from gpudash.core.cleanup.leavings import Leavings
-from gpudash.core.cleanup.lines import plan_line, report_line, rescan_line
+from gpudash.core.cleanup.lines import hold_line, plan_line, report_line, rescan_line
 from gpudash.core.cleanup.orders import Order
 from gpudash.core.cleanup.phases import ORDERED, TRANSITIONS, Phase
 from gpudash.core.cleanup.reports import Report
@@ -102,7 +102,8 @@ class Cleaning:
             return
         digest = digest or self.state.plan.digest
         now = self._ground.clock.now()
-        self.times = replace(self.times, confirmed_s=now)
+        unix_s = self._ground.clock.unix()
+        self.times = replace(self.times, confirmed_s=now, confirmed_unix_s=unix_s)
         self.feed(ev.Confirmed(given=given, at_s=now, host_s=self._host_now(), digest=digest))
 
     def stop(self) -> None:
@@ -211,6 +212,7 @@ class Cleaning:
                 case ev.StartProof(hold_s=hold_s, why=why):
                     self.hold = hold_s, why
                     assert self.state.plan is not None
+                    self._write(hold_line(self.name, hold_s, why))
                     self._ground.prove(self.name, self.state.plan, hold_s)
                 case ev.Finish():
                     self.times = replace(self.times, ended_s=self._ground.clock.now())

@@ -118,11 +118,11 @@ class Scene:
         """Return what the newest record says was sent, in order."""
         return [(line["pid"], line["signal"]) for line in self.lines("signal")]
 
-    def lines(self, kind: str) -> list[dict[str, Any]]:
-        """Return the lines of a kind in the newest record."""
+    def lines(self, kind: str | None = None) -> list[dict[str, Any]]:
+        """Return the lines of a kind, or all, in the newest record."""
         done = self.stage.gpudash("explain", "--format", "jsonl")
         lines = [json.loads(line) for line in done.stdout.splitlines()]
-        return [line for line in lines if line["kind"] == kind]
+        return [line for line in lines if kind in (None, line["kind"])]
 
     def records(self) -> list[Path]:
         """Return the records, the newest last."""

@@ -73,3 +73,58 @@ def test_a_host_that_reads_zero_is_proven_without_a_word(stage: Stage) -> None:
     assert done.code == 0, done.text
     assert done.host["proof"]["state"] == "PROVEN"
     assert done.host["ordered"] is False
+
+
+HOST_KEYS = {
+    *("host", "exit_code", "outcome", "says", "simulated", "refused", "ordered", "plan", "chosen"),
+    *("gpus", "families", "targets", "confirmed_at", "times", "picked_up", "leftovers", "hold"),
+    "proof",
+}
+
+
+@in_a_room
+def test_the_record_tells_all_of_it(stage: Stage) -> None:
+    scene = Scene(stage)
+    holder = scene.holder(0, ignore_term=True)
+    done = clean(stage, "--yes", "--grace", "300ms", "--hold", "500ms")
+    assert done.code == 0, done.text
+    assert set(done.host) == HOST_KEYS
+    assert done.document["schema"] == "gpudash.clean/1"
+    assert set(done.document) == {
+        *("schema", "simulated", "dry_run", "exit_code", "record", "hosts"),
+    }
+    times = done.host["times"]
+    assert times["first_signal_s"] <= times["first_zero_s"] <= times["proven_s"]
+    kinds = [line["kind"] for line in scene.lines()]
+    wanted = [
+        *("begin", "plan", "order", "begun", "signal", "signal", "exit", "done", "fetched"),
+        *("rescan", "prove", "hold", "proof", "leftovers", "outcome", "end"),
+    ]
+    assert [kind for kind in kinds if kind in wanted] == wanted
+    (order,) = scene.lines("order")
+    assert [target["pid"] for target in order["targets"]] == [holder]
+    for wanted_format in ("text", "markdown"):
+        told = stage.gpudash("explain", "--format", wanted_format).stdout.decode()
+        for words in (f"pid {holder} asked to end", f"pid {holder} forced", "zero must hold"):
+            assert words in told
+        assert done.document["record"] in told
+
+
+@in_a_room
+def test_every_format_says_the_same(stage: Stage) -> None:
+    scene = Scene(stage)
+    holder = scene.holder(0)
+    told = {
+        wanted: stage.gpudash("clean", "--dry-run", "--format", wanted).stdout.decode()
+        for wanted in ("table", "csv", "jsonl", "sh")
+    }
+    assert f"pid {holder}" in told["table"]
+    assert "there is no undo" in told["table"]
+    assert told["csv"].splitlines()[0] == "host,index,uuid,outcome,reason,exit_code"
+    assert "HELD" in told["csv"].splitlines()[1]
+    assert '"outcome":"HELD"' in told["jsonl"]
+    assert f"tell TERM {holder} " in told["sh"]
+    assert stage.gpudash("clean", "--format", "sh").returncode == 2
+    assert stage.gpudash("clean", "--dry-run", "--yes").returncode == 2
+    assert stage.gpudash("clean", "--yes", "--gpu", "7").returncode == 2
+    assert scene.is_alive(holder)

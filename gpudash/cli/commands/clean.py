@@ -18,6 +18,7 @@ from gpudash.cli.commands.cleanargs import parse
 from gpudash.cli.entering import can_ask, enter
 from gpudash.cli.interrupted import on_interrupt
 from gpudash.core.cleanup.consent import chosen, strangers
+from gpudash.core.cleanup.lines import outcome_line
 from gpudash.core.cleanup.orders import order_of
 from gpudash.core.cleanup.plantext import plan_text
 from gpudash.core.cleanup.results import HostResult, Stop, joint_code
@@ -49,6 +50,8 @@ def run(words: list[str]) -> int:
                 diagnostics.say(f"gpudash: {one.host}: {before.says}")
         code = joint_code(results)
         says = "; ".join(f"{one.host}: {one.says}" for one in results)
+        for one in results:
+            record.write(outcome_line(one))
         record.end(ended(int(code), says))
         if plan.format == "sh":
             output.write(command.script())
@@ -114,9 +117,6 @@ class _Command:
     async def _drive(self, cleaner: Cleaner) -> tuple[HostResult, ...]:
         while not cleaner.is_over:
             self._show(cleaner)
-            for one in cleaner.cleanings.values():
-                if one.usage is not None:
-                    raise one.usage
             if cleaner.waiting and (cleaner.are_planned or self._agrees_at_once):
                 if self._plan.dry_run:
                     break
@@ -128,7 +128,7 @@ class _Command:
             except TimeoutError:
                 continue
         self._states = {name: one.state for name, one in cleaner.cleanings.items()}
-        self._check_pids(cleaner)
+        self._check_words(cleaner)
         await cleaner.look_for_remains(remove=self._plan.shm)
         return cleaner.results()
 
@@ -147,12 +147,12 @@ class _Command:
 
     @property
     def _agrees_at_once(self) -> bool:
-        """Whether a host need not wait for the others' plans."""
+        """Whether a host need not wait for the others' plans, as no word may be wrong for one."""
         plan = self._plan
-        return bool(plan.yes and not plan.given.pids)
+        return bool(plan.yes and not plan.given.pids and not plan.gpu)
 
     async def _consent(self, cleaner: Cleaner) -> None:
-        self._check_pids(cleaner)
+        self._check_words(cleaner)
         waiting = cleaner.waiting
         asked = [one for one in waiting if not self._needs_nobody(one)]
         if not asked:
@@ -198,8 +198,11 @@ class _Command:
             return False
         return task.result()
 
-    def _check_pids(self, cleaner: Cleaner) -> None:
-        """Raise UsageError for a pid of --pid that is in no plan."""
+    def _check_words(self, cleaner: Cleaner) -> None:
+        """Raise UsageError for a GPU that a host does not have, and a pid that is in no plan."""
+        for one in cleaner.cleanings.values():
+            if one.usage is not None:
+                raise one.usage
         plans = [one.state.plan for one in cleaner.cleanings.values() if one.state.plan]
         if not plans:
             return

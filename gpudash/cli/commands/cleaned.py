@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import contextlib
+import datetime
 from collections.abc import Mapping, Sequence
 
 from gpudash.cli import output
 from gpudash.core.cleanup.consent import Given, chosen
 from gpudash.core.cleanup.documents import plan_document
-from gpudash.core.cleanup.familyresults import FamilyResult
 from gpudash.core.cleanup.leavings import leavings_document, leavings_words
-from gpudash.core.cleanup.lines import ending_row
+from gpudash.core.cleanup.lines import ending_row, family_row, target_row
 from gpudash.core.cleanup.outcomes import Outcome
 from gpudash.core.cleanup.phases import Phase
-from gpudash.core.cleanup.progress import Target
 from gpudash.core.cleanup.results import HostResult, ending_words
 from gpudash.core.cleanup.state import State
 from gpudash.core.errors import ExitCode
@@ -42,11 +41,16 @@ def host_document(result: HostResult, given: Given) -> dict[str, object]:
         "plan": None if plan is None else plan_document(plan),
         "chosen": sorted(family_id[0] for family_id in picked),
         "gpus": [ending_row(ending) for ending in result.endings],
-        "families": [_family(one) for one in result.families],
-        "targets": [_target(one) for one in result.targets],
+        "families": [family_row(one) for one in result.families],
+        "targets": [target_row(one) for one in result.targets],
+        "confirmed_at": _utc(result.times.confirmed_unix_s),
         "times": result.times.since_confirmed(),
         "picked_up": [
-            {"run": one.run, "says": one.says, "targets": [_target(t) for t in one.targets]}
+            {
+                "run": one.run,
+                "says": one.says,
+                "targets": [target_row(target) for target in one.targets],
+            }
             for one in result.picked_up
         ],
         "leftovers": None if result.leavings is None else leavings_document(result.leavings),
@@ -55,25 +59,11 @@ def host_document(result: HostResult, given: Given) -> dict[str, object]:
     }
 
 
-def _family(one: FamilyResult) -> dict[str, object]:
-    return {
-        "name": clean_text(one.family.label),
-        "root_pid": one.family.id[0],
-        "user": clean_text(one.family.user),
-        "was_chosen": one.was_picked,
-        "outcome": one.outcome.value,
-        "reason": clean_text(one.reason, 300) or None,
-    }
-
-
-def _target(one: Target) -> dict[str, object]:
-    return {
-        "pid": one.identity.pid,
-        "start_ticks": one.identity.start_ticks,
-        "fate": one.fate.value,
-        "refusal": one.refusal.value if one.refusal else None,
-        "joined": one.is_heir,
-    }
+def _utc(unix_s: float | None) -> str | None:
+    if unix_s is None:
+        return None
+    at = datetime.datetime.fromtimestamp(unix_s, datetime.UTC)
+    return at.isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
 def document(

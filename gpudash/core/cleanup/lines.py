@@ -6,10 +6,12 @@ Names of processes come from outside and are cleaned; command lines and environm
 from __future__ import annotations
 
 from gpudash.core.cleanup.documents import plan_document
-from gpudash.core.cleanup.orderrows import order_row
+from gpudash.core.cleanup.familyresults import FamilyResult
+from gpudash.core.cleanup.orderrows import order_document
 from gpudash.core.cleanup.orders import Order
 from gpudash.core.cleanup.outcomes import Ending
 from gpudash.core.cleanup.plan import Plan
+from gpudash.core.cleanup.progress import Target
 from gpudash.core.cleanup.reports import (
     Began,
     Done,
@@ -23,9 +25,10 @@ from gpudash.core.cleanup.reports import (
     Told,
     Waiting,
 )
+from gpudash.core.cleanup.results import HostResult
 from gpudash.core.names import clean_text
 from gpudash.core.record import Line
-from gpudash.core.units import plural
+from gpudash.core.units import format_duration, plural
 
 _SIGNALS = {"TERM": "asked to end", "KILL": "forced", "CONT": "woken up"}
 _KINDS: dict[type[Told], str] = {
@@ -79,7 +82,7 @@ def order_line(order: Order, host: str, serial: int) -> Line:
         host=host,
         host_monotonic_s=order.since_s,
         boot_id=order.boot_id,
-        details={"serial": serial, "order": order_row(order)},
+        details={"serial": serial, **order_document(order)},
     )
 
 
@@ -89,8 +92,22 @@ def report_line(report: Report, host: str, boot_id: str | None) -> Line:
     pid = getattr(report.told, "pid", None)
     if pid is not None:
         details["pid"] = pid
-    if isinstance(report.told, Sent):
-        details["signal"] = report.told.signal
+    match report.told:
+        case Sent(signal=signal):
+            details["signal"] = signal
+        case Waiting(survivors=survivors) if survivors:
+            details["survivors"] = [
+                {
+                    "pid": one.pid,
+                    "state": one.state,
+                    "where": clean_text(one.where),
+                    "cpu_ticks": one.cpu_ticks,
+                    "rss_bytes": one.rss_bytes,
+                    "kill_pending": one.is_kill_pending,
+                    "blocked_threads": one.blocked,
+                }
+                for one in survivors
+            ]
     return Line(
         kind=_KINDS[type(report.told)],
         says=report_words(report.told),
@@ -141,6 +158,56 @@ def rescan_line(plan: Plan) -> Line:
         boot_id=plan.boot_id,
         details={"endings": [ending_row(ending) for ending in plan.endings]},
     )
+
+
+def hold_line(host: str, hold_s: float, why: str) -> Line:
+    """Return the line that says how long zero must hold, and why so long."""
+    return Line(
+        kind="prove",
+        says=f"zero must hold {format_duration(hold_s, tenths=True)}: {why}",
+        host=host,
+        details={"hold_s": hold_s},
+    )
+
+
+def outcome_line(result: HostResult) -> Line:
+    """Return the line of how a host ended."""
+    return Line(
+        kind="outcome",
+        says=f"{result.outcome.value}: {result.says}",
+        host=result.host,
+        details={
+            "outcome": result.outcome.value,
+            "code": int(result.exit_code),
+            "gpus": [ending_row(ending) for ending in result.endings],
+            "families": [family_row(one) for one in result.families],
+            "targets": [target_row(one) for one in result.targets],
+            **{f"after_{name}": at_s for name, at_s in result.times.since_confirmed().items()},
+        },
+    )
+
+
+def family_row(one: FamilyResult) -> dict[str, object]:
+    """Return what became of one family."""
+    return {
+        "name": clean_text(one.family.label),
+        "root_pid": one.family.id[0],
+        "user": clean_text(one.family.user),
+        "was_chosen": one.was_picked,
+        "outcome": one.outcome.value,
+        "reason": clean_text(one.reason, 300) or None,
+    }
+
+
+def target_row(one: Target) -> dict[str, object]:
+    """Return what became of one process of an order."""
+    return {
+        "pid": one.identity.pid,
+        "start_ticks": one.identity.start_ticks,
+        "fate": one.fate.value,
+        "refusal": one.refusal.value if one.refusal else None,
+        "joined": one.is_heir,
+    }
 
 
 def ending_row(ending: Ending) -> dict[str, object]:

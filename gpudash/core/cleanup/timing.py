@@ -12,6 +12,8 @@ class Times:
     """Viewer's clock, when it was learned; None for what has not happened."""
 
     confirmed_s: float | None = None
+    confirmed_unix_s: float | None = None
+    """The same, on the wall clock."""
     first_signal_s: float | None = None
     last_exit_s: float | None = None
     order_over_s: float | None = None

@@ -8,10 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from typing import Any
 
-from gpudash.core.checked import InvalidLine, a_count, a_list, an_object
+from gpudash.core.checked import InvalidLine, a_count, an_object
 from gpudash.core.cleanup.progress import Target
-from gpudash.core.cleanup.reports import identity_of
+from gpudash.core.holding import Identity
 from gpudash.core.record import Record
 
 CLOSING = ("fetched", "forgotten", "refused")
@@ -51,13 +52,22 @@ def unfinished_of(records: Iterable[Record]) -> tuple[Unfinished, ...]:
 def recorded_targets(line: Mapping[str, object]) -> tuple[Target, ...]:
     """Return whom a recorded order was about; what is damaged in it is left out."""
     found: list[Target] = []
-    try:
-        families = a_list(an_object(line.get("order")).get("families", []), "families")
-        for row in families:
-            family = an_object(row)
-            number = a_count(family.get("f"), "f")
-            members = a_list(family.get("members", []), "members")
-            found += [Target(family=number, identity=identity_of(one)) for one in members]
-    except InvalidLine:
-        return tuple(found)
+    rows = line.get("targets")
+    for row in rows if isinstance(rows, list) else ():
+        try:
+            found.append(_target(an_object(row)))
+        except InvalidLine:
+            continue
     return tuple(found)
+
+
+def _target(row: dict[str, Any]) -> Target:
+    device, inode = row.get("exe_device"), row.get("exe_inode")
+    exe = None if device is None else (a_count(device, "device"), a_count(inode, "inode"))
+    identity = Identity(
+        pid=a_count(row.get("pid"), "pid", least=2),
+        start_ticks=a_count(row.get("start_ticks"), "start"),
+        uid=a_count(row.get("uid"), "uid"),
+        exe=exe,
+    )
+    return Target(family=a_count(row.get("family"), "family"), identity=identity)

@@ -143,9 +143,9 @@ def test_whoever_learnt_of_its_end_closes_it(kind: str) -> None:
     assert len(unfinished_of([record(second, elsewhere), record(first, ordered())])) == 1
 
 
-@pytest.mark.parametrize("order", [None, 7, {}, {"families": [7]}, {"families": [{"f": "x"}]}])
-def test_a_damaged_order_has_no_targets(order: object) -> None:
-    line = Line(kind="order", says="x", host="gpu-a", details={"order": order})
+@pytest.mark.parametrize("targets", [None, 7, {}, [7], [{"pid": "x"}], [{"pid": 1}], [{"pid": 9}]])
+def test_a_damaged_order_has_no_targets(targets: object) -> None:
+    line = Line(kind="order", says="x", host="gpu-a", details={"targets": targets})
     (found,) = unfinished_of([record("20261129T120642Z-clean-3f2a", line)])
     assert found.targets == ()
 
