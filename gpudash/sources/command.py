@@ -38,6 +38,8 @@ def run_command(argv: Sequence[str], env: Mapping[str, str]) -> int:
     """
     if sys.platform == "win32":
         return _run_simply(argv, env)
+    # Ignored, as some starters leave it, no end of a child would ever be told.
+    signal.signal(signal.SIGCHLD, signal.SIG_DFL)
     caught = {signal.Signals[name] for name in (*_PASSED_ON, "SIGCHLD")}
     # Blocked from before the start: a signal that comes in between is passed on, not lost.
     before = signal.pthread_sigmask(signal.SIG_BLOCK, caught)

@@ -686,3 +686,14 @@ def test_the_table_leaves_no_phase_without_a_way_on() -> None:
         (Phase.PROVEN, Sign.CONTINUES),
         (Phase.UNWATCHED, Sign.CONTINUES),
     }
+
+
+def test_a_list_that_can_not_be_read_is_said_in_the_reach() -> None:
+    driver = Driver(hold_s=1.0)
+    blind = replace(reading(0), processes=None, processes_code=999)
+    driver.scanned(scan_of(at_s=1000.25))
+    driver.ticks(5, 0, blind)
+    assert driver.host.is_proven
+    (evidence,) = driver.proof.evidence
+    assert evidence.unlisted == (1,)
+    assert "who is listed on GPU 1 can't be read" in evidence.reach.why
