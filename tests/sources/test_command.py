@@ -56,6 +56,9 @@ def test_what_is_not_there_is_127() -> None:
     done = run("no-such-command-anywhere")
     assert (done.returncode, done.stdout) == (127, b"")
     assert b"no-such-command-anywhere: No such file" in done.stderr
+    done = run("")
+    assert (done.returncode, done.stdout) == (127, b"")
+    assert b"'': No such file" in done.stderr
 
 
 def test_what_can_not_run_is_126(tmp_path: Path) -> None:
