@@ -26,6 +26,14 @@ BOUNDARIES = frozenset(
     crun tini dumb-init s6-svscan supervisord slurmstepd slurmd kubelet nohup setsid script
     jupyter-lab jupyter-noteboo jupyter-server jupyterhub code code-server node gnome-shell
     kthreadd make watch xargs time timeout
+    gnome-terminal- konsole xfce4-terminal mate-terminal lxterminal terminator tilix xterm urxvt
+    rxvt kitty alacritty wezterm-gui wezterm-mux-ser foot ghostty guake yakuake ptyxis ptyxis-agent
+    kgx st byobu tmate dtach abduco mosh-server etserver etterminal dropbear ttyd gotty
+    vim nvim emacs emacs-gtk hx gdb cuda-gdb lldb
+    pycharm idea clion dataspell remote-dev-serv rserver rsession rstudio-server
+    starter starter-suid appinit bwrap lxc-start systemd-nspawn firejail
+    sge_shepherd sge_execd flux-shell pbs_mom condor_starter res
+    gitlab-runner Runner.Listener Runner.Worker buildkite-agent jenkins
     """.split()  # noqa: SIM905
 )
 """Programs that start others' work and are no part of it; comm is cut at 15 bytes."""

@@ -15,6 +15,7 @@ from gpudash.core.holders import scan_need
 from gpudash.core.model import GpuState, Host, Link
 from gpudash.core.scope import Scope
 from gpudash.services.clock import Clock
+from gpudash.services.managers import ask_managers
 from gpudash.services.monitor import FleetMonitor
 from gpudash.services.recorder import Run
 
@@ -88,14 +89,17 @@ async def plan_now(
     """
     await readable(name, ground)
     monitor = ground.monitor
+    scan = await monitor.scan(name, is_whole=True)
     need = scan_need(monitor.fleet.host(name))
-    has_maps = need is not None and need.has_maps
-    scan = await monitor.scan(name, is_whole=True, has_maps=has_maps)
+    if need is not None and need.has_maps:
+        # Memory that no handle explains: somebody may have a GPU mapped and not open.
+        scan = await monitor.scan(name, is_whole=True, has_maps=True)
     host = monitor.fleet.host(name)
     keys = None
     if wish.scope is not None:
         keys = tuple(gpu.info.key for gpu in wish.scope.select(host.name, host.gpus))
     request = replace(wish.request, gpus=keys)
     names = handle_names(host, is_simulated=scan.is_simulated)
-    plan = plan_host(host, scan, request, at_s=ground.clock.now())
+    answers = await ask_managers(monitor.looking(name), host, scan)
+    plan = plan_host(host, scan, request, at_s=ground.clock.now(), answers=answers)
     return plan, tuple(sorted(names.items()))

@@ -21,6 +21,9 @@ if TYPE_CHECKING:
 SCAN_PATIENCE_S = 10.0
 """A scan takes a tenth of a second; a hand that starts over a slow link takes longer."""
 
+MANAGERS_PATIENCE_S = 6.0
+"""The hand gives up on a manager that hangs after three."""
+
 
 class Looking:
     """The questions about one host's processes."""
@@ -70,6 +73,14 @@ class Looking:
                 return event.scan
         refusals = [event.error for event in events if isinstance(event, Ack)]
         raise SourceError(_no_scan(" ".join(refusals) or "It was not complete."))
+
+    async def managers(self, asked: list[list[str]]) -> tuple[tuple[int, int | None, str], ...]:
+        """Return place, exit code and text of each question's answer. Raises SourceError."""
+        try:
+            events = await self._hand.ask("managers", {"ask": asked}, MANAGERS_PATIENCE_S)
+        except TimeoutError as error:
+            raise SourceError(_no_answer(MANAGERS_PATIENCE_S)) from error
+        return tuple(row for one in events if isinstance(one, Ack) for row in one.answers)
 
     async def leavings(self, arguments: Mapping[str, object]) -> Leavings:
         """Return what processes have, or have left behind. Raises SourceError."""

@@ -34,7 +34,16 @@ def main() -> None:
         if pid == scene:
             status = os.waitstatus_to_exitcode(ended)
             break
+        _tell(Path(folder), pid, ended)
     os._exit(status if status >= 0 else 1)
+
+
+def _tell(folder: Path, pid: int, ended: int) -> None:
+    """Add the end of an orphan to the events of a scene that keeps them."""
+    from tests.cleanup.acting import EVENTS, exit_word, tell
+
+    if (folder / EVENTS).exists():
+        tell(folder, pid, exit_word(ended))
 
 
 def _play(module: str, name: str, folder: Path) -> int:

@@ -201,7 +201,8 @@ class _Command:
     def _check_words(self, cleaner: Cleaner) -> None:
         """Raise UsageError for a GPU that a host does not have, and a pid that is in no plan."""
         for one in cleaner.cleanings.values():
-            if one.usage is not None:
+            # One that is missing after an order was sent is no wrong word: it was lost.
+            if one.usage is not None and not one.state.is_sent:
                 raise one.usage
         plans = [one.state.plan for one in cleaner.cleanings.values() if one.state.plan]
         if not plans:

@@ -134,7 +134,7 @@ def _condition(family: Family, finding: Finding) -> Condition:
     holders = [process for process in family.members if process.handles]
     if any(process.state in ("T", "t") for process in family.members):
         return Condition.SUSPENDED
-    if any(process.state == "Z" and process.threads > 1 for process in holders):
+    if any(process.state == "Z" and process.threads for process in holders):
         return Condition.ZOMBIE_LEADER
     if any(process.state == "D" or process.blocked for process in holders):
         return Condition.BLOCKED

@@ -13,6 +13,7 @@ from gpudash.core.cleanup.table import Table
 from gpudash.core.errors import ExitCode
 from gpudash.core.holding import Existence
 from gpudash.core.model import Gpu, GpuState, Host, Link
+from gpudash.core.names import printable
 from gpudash.core.units import MIB, format_memory
 from gpudash.core.verify import GpuVerdict, Verdict, judge_gpu, judge_host
 
@@ -48,7 +49,7 @@ def unseen_of(
                     gpu=key,
                     index=index,
                     used_bytes=gap,
-                    words=_gap_words(gpu, table),
+                    words=_gap_words(gpu, found),
                     is_foreign=False,
                 )
             )
@@ -80,8 +81,18 @@ def _gap(gpu: Gpu, found: Families, shares: list[Share], hidden: dict[int, int |
     return gap if gap > (_NOISE_BYTES * listed if known else 0) else 0
 
 
-def _gap_words(gpu: Gpu, table: Table) -> str:
+def _gap_words(gpu: Gpu, found: Families) -> str:
+    table = found.table
     dead = sorted(table.dead.get(gpu.info.key, {}))
+    keepers = [
+        table.by_pid[pid]
+        for pid in sorted(found.protected)
+        if gpu.info.key in table.gpu_handles(table.by_pid[pid])
+        and not table.memory_of(pid).get(gpu.info.key)
+    ]
+    if dead and keepers:
+        who = f"{printable(keepers[0].comm)} (pid {keepers[0].pid})"
+        return f"pid {dead[0]} is dead; {who}, which is protected, has this GPU open"
     if dead:
         return f"pid {dead[0]} is dead, and nobody visible has its handle"
     if table.scan.unreadable:

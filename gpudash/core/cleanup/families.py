@@ -100,7 +100,7 @@ class Families:
 
     def _protection(self, process: Process) -> Rule | None:
         rule = self.rule_of(process)
-        if rule is None and process.pid in self.table.graphics and "desktop" not in self._allowed:
+        if rule is None and self.table.is_drawing(process) and "desktop" not in self._allowed:
             return Rule(name="desktop", why="it draws on somebody's screen")
         return rule
 

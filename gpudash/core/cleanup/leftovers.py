@@ -144,7 +144,12 @@ def family_ports(family: Family) -> tuple[int, ...]:
 
 def family_clients(family: Family) -> int:
     """Return how many clients are connected to the ports that a family serves on."""
-    return sum(process.clients for process in family.members if _own_ports(process))
+    # Who inherited a listening socket has its clients too: those of the same ports count once.
+    by_ports: dict[tuple[int, ...], int] = {}
+    for process in family.members:
+        if ports := _own_ports(process):
+            by_ports[ports] = max(by_ports.get(ports, 0), process.clients)
+    return sum(by_ports.values())
 
 
 def _own_ports(process: Process) -> tuple[int, ...]:

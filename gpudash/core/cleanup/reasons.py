@@ -67,7 +67,7 @@ def _state(family: Family, finding: Finding, belongs: Belongs, origin: Origin) -
 def _deed(grace_s: float) -> str:
     if not grace_s:
         return "force at once: it does not end when asked"
-    return f"ask to end, wait {grace_s:.0f} s, then force"
+    return f"ask to end, wait {grace_s:g} s, then force"
 
 
 def _managed(manager: Manager) -> list[str]:

@@ -30,6 +30,9 @@ _STOP_WORDS = (
     *("jupyterhub-singleuser", "vscode-server", "cursor-server", "debugpy/adapter", "supervisord"),
 )
 
+_IN_JAVA = ("com.intellij", "JetBrains", "pycharm", "jenkins", "agent.jar", "remoting.jar")
+"""Of a development environment or a build agent, which start others' work."""
+
 
 class Table:
     """One look at one host."""
@@ -56,7 +59,7 @@ class Table:
         self.hidden: dict[str, dict[int, int | None]] = defaultdict(dict)
         self._read_lists()
         self.is_trusted = self._lists_are_true()
-        self.graphics = self._graphics_only()
+        self._kinds_of = self._kinds()
 
     # -- what the driver lists -----------------------------------------------------------------
 
@@ -83,12 +86,23 @@ class Table:
         without = sum(not process.handles for process in readable)
         return 2 * without <= len(readable)
 
-    def _graphics_only(self) -> frozenset[int]:
+    def _kinds(self) -> dict[int, set[Kind]]:
         kinds: dict[int, set[Kind]] = defaultdict(set)
         for gpu in self.host.gpus:
             for process in (gpu.reading.processes or ()) if gpu.reading else ():
                 kinds[process.pid] |= process.kinds
-        return frozenset(pid for pid, found in kinds.items() if found == {Kind.GRAPHICS})
+        return kinds
+
+    def is_drawing(self, process: Process) -> bool:
+        """Tell whether it only draws, or is a program of a desktop's session that also computes.
+
+        What was started from a terminal of the desktop is somebody's job.
+        """
+        kinds = self._kinds_of.get(process.pid, set())
+        if kinds == {Kind.GRAPHICS}:
+            return True
+        group = process.cgroup
+        return Kind.GRAPHICS in kinds and "/app.slice/app-" in group and "vte-spawn" not in group
 
     def memory_of(self, pid: int) -> dict[str, int | None]:
         """Return GPU key and bytes of what the driver lists for a living pid, where credible."""
@@ -182,6 +196,8 @@ def is_stop(process: Process) -> bool:
     """Tell whether a family ends below this process: a shell, a login, a service, a server of
     notebooks. It starts others' work and is no part of it."""
     if process.comm.lstrip("-") in _STOPS:
+        return True
+    if process.comm == "java" and any(word in part for part in process.argv for word in _IN_JAVA):
         return True
     return any(word in part for part in process.argv[:4] for word in _STOP_WORDS)
 
