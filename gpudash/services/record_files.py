@@ -246,7 +246,7 @@ def _has_line(path: Path) -> bool:
 def _read(path: Path, most: int) -> bytes:
     """Read the beginning of a plain file. Raises OSError."""
     fd = _opened(path)
-    with open(fd, "rb") as file:
+    with os.fdopen(fd, "rb") as file:
         return file.read(most)
 
 
