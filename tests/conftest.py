@@ -6,6 +6,7 @@ The root goes to the end of sys.path: what is tested must be the installed packa
 from __future__ import annotations
 
 import os
+import signal
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -35,7 +36,12 @@ settings.load_profile("gpudash")
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Refuse to test the checkout where the installed package was promised."""
+    """Refuse to test the checkout where the installed package was promised.
+
+    In the background of a script ctrl-c is ignored, and would be in what the tests start.
+    """
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
     if not _IS_GATE:
         return
     import gpudash

@@ -10,10 +10,14 @@ from dataclasses import dataclass
 
 from gpudash.core.baselines import Baseline
 from gpudash.core.errors import ExitCode
+from gpudash.core.listed import pids_are_local
 from gpudash.core.model import GpuInfo, GpuState
 from gpudash.core.reasons import why_no_baseline
 from gpudash.core.units import format_memory
 from gpudash.core.verify import FleetVerdict, GpuVerdict, HostVerdict, Verdict
+
+MOST_BYTES = 1 << 30
+"""Idle drivers, displays and daemons hold some hundred MiB; more is somebody's work."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -87,6 +91,10 @@ def _why_not(host: HostVerdict, gpu: GpuVerdict) -> str:
         return gpu.reason
     if host.host.is_simulated:
         return "simulated: no reading of a real GPU"
+    if not pids_are_local(host.host):
+        return "whoever holds it may be outside of this container, where nobody is seen"
+    if (reading.used_bytes or 0) > MOST_BYTES:
+        return f"{format_memory(reading.used_bytes or 0)} is no idle reading: somebody holds it"
     if gpu.gpu.info.uuid is None:
         return "it has no UUID to remember it by"
     if host.host.facts is None or host.host.facts.driver is None:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from gpudash.core.errors import ExitCode, UsageError, worst
 from gpudash.core.families import gpu_processes, owner_of, pids_are_local
 from gpudash.core.model import Gpu, Host, Owner
-from gpudash.core.proof import Policy, Proof
+from gpudash.core.proof import Basis, Policy, Proof
 from gpudash.core.scope import Scope, ScopeItem
 from gpudash.core.units import format_memory, plural
 from gpudash.core.waiting import Ending, hopeless_gpu
@@ -63,10 +63,11 @@ def why_not_usable(gpu: Gpu) -> str:
     return ""
 
 
-def why_not_ours(host: Host, gpu: Gpu) -> str:
+def why_not_ours(host: Host, gpu: Gpu, *, is_accepted: bool = False) -> str:
     """Return whose process keeps a GPU from being chosen; empty where nobody's does.
 
-    A holder that can't be named counts as somebody else's, and so does memory without one.
+    A holder that can't be named counts as somebody else's, and so does memory without one, unless
+    it was accepted as idle.
     """
     reading = gpu.reading
     if reading is None:
@@ -74,7 +75,8 @@ def why_not_ours(host: Host, gpu: Gpu) -> str:
     listed = gpu_processes(gpu)
     if not listed and not reading.hidden_processes:
         unread = reading.processes is None
-        return "who holds its memory is not known" if reading.used_bytes or unread else ""
+        is_open = unread or (reading.used_bytes and not is_accepted)
+        return "who holds its memory is not known" if is_open else ""
     if reading.hidden_processes or not pids_are_local(host):
         return "processes that can't be named are on it"
     infos = {info.pid: info for info in host.processes}
@@ -85,15 +87,20 @@ def why_not_ours(host: Host, gpu: Gpu) -> str:
     return ""
 
 
-def choosable(host: Host, proofs: dict[str, Proof], wish: Wish) -> tuple[Gpu, ...]:
+def why_not_given(host: Host, gpu: Gpu, proof: Proof) -> str:
+    """Return whose process keeps a GPU that holds from being given; empty where nobody's does."""
+    return why_not_ours(host, gpu, is_accepted=proof.basis is Basis.BASELINE)
+
+
+def choosable(host: Host, proofs: dict[str, Proof]) -> tuple[Gpu, ...]:
     """Return the GPUs that may be claimed now, by ascending index."""
     found = []
     for gpu in host.gpus:
         proof = proofs.get(gpu.info.uuid or "")
         if proof is None or not proof.is_proven or why_not_usable(gpu):
             continue
-        # A proof of zero, or of the accepted baseline, says by itself that nobody holds it.
-        if wish.free_bytes is None or not why_not_ours(host, gpu):
+        # Memory alone doesn't say it: a process is listed before it holds any.
+        if not why_not_given(host, gpu, proof):
             found.append(gpu)
     return tuple(sorted(found, key=lambda gpu: gpu.info.index))
 

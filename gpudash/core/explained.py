@@ -205,6 +205,9 @@ def _item(item: object) -> str:
 
 
 def _command(value: object) -> str:
+    """Return a command as one line: of words as a shell takes them; a line stays as it is."""
+    if isinstance(value, str):
+        return _text(value, _SAYS) or "?"
     words = value if isinstance(value, list) else []
     return printable(" ".join(shlex.quote(str(word)) for word in words))[:_SAYS] or "?"
 

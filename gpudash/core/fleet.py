@@ -29,9 +29,10 @@ from gpudash.core.events import (
     Sample,
     Scanned,
 )
-from gpudash.core.families import listed_pids, relettered
+from gpudash.core.families import listed_pids
 from gpudash.core.happenings import noticed, retold
 from gpudash.core.kin import is_first_look
+from gpudash.core.letters import relettered
 from gpudash.core.model import (
     Fleet,
     Gpu,
@@ -72,11 +73,10 @@ def apply(fleet: Fleet, name: str, event: Event, at_s: float) -> Fleet:
     letters = fleet.letters
     past = fleet.happenings
     has_new_families = families_changed(before, after)
-    if has_new_families and is_first_look(before, after):
-        letters = relettered(fleet, after, is_anew=True)
+    if has_new_families:
+        letters = relettered(fleet, after, is_anew=is_first_look(before, after))
+    if is_first_look(before, after):
         past = retold(past, after, before_letters=fleet.letters, letters=letters)
-    elif has_new_families:
-        letters = relettered(fleet, after)
     news = noticed(before, after, letters, at_s, has_new_families=has_new_families)
     hosts = tuple(after if host.name == name else host for host in fleet.hosts)
     happenings = (*news, *past)[:HAPPENINGS] if news else past

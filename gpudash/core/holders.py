@@ -154,7 +154,7 @@ def keepers(host: Host, gpu: Gpu, pid: int) -> tuple[Process, ...]:
     """Return the living who keep a dead pid's memory on a GPU: they inherited its handle.
 
     Whoever the driver lists there has memory of its own. Among the others the dead one's own
-    group or session comes first, then those that can run CUDA; who only watches keeps nothing.
+    group or session comes first, then those that can run CUDA.
     """
     if not is_dead(host, pid) or not pids_are_local(host):
         return ()
@@ -165,7 +165,17 @@ def keepers(host: Host, gpu: Gpu, pid: int) -> tuple[Process, ...]:
         related = tuple(process for process in group if was_started_by(process, pid))
         if related:
             return related
-    return tuple(process for process in unlisted if can_compute(process))
+    able = tuple(process for process in unlisted if can_compute(process))
+    return able or tuple(process for process in unlisted if not _only_watches(process))
+
+
+def _only_watches(process: Process) -> bool:
+    """Tell whether it is the driver's own service or a known monitor: nobody forks their ranks."""
+    from gpudash.core.cleanup.protection import is_observer_by_name, protecting_rule
+
+    return is_observer_by_name(process) or (
+        protecting_rule(process, (), frozenset({"shells and tools"})) is not None
+    )
 
 
 def was_started_by(process: Process, pid: int) -> bool:

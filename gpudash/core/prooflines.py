@@ -5,8 +5,6 @@ Keys are a contract: they are only ever added.
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from gpudash.core.holding import Reach, Scan
 from gpudash.core.masking import masked_command
 from gpudash.core.names import clean_text
@@ -18,10 +16,9 @@ from gpudash.core.proof import (
     Moment,
     Proof,
     Tell,
-    break_sentence,
 )
+from gpudash.core.proofwords import break_words, delay_words, tell_words
 from gpudash.core.record import Line
-from gpudash.core.units import ceil_mib, format_duration, plural
 from gpudash.core.verify import GpuVerdict, HostVerdict
 
 KINDS = {
@@ -39,64 +36,6 @@ KINDS = {
 MAX_PROCESSES = 64
 _READ = frozenset({Moment.BEGAN, Moment.ANEW, Moment.BROKE})
 """What carries readings of its own; evidence has the first and the last ones of a hold."""
-
-
-# -- words -------------------------------------------------------------------------------------
-
-
-def evidence_words(evidence: Evidence) -> str:
-    """Return `8 of 8 GPUs at 0 MiB`, or at their baseline, or with what they hold."""
-    count = len(evidence.gpus)
-    all_of = f"{count} of {plural(count, 'GPU')}"
-    if count == 1:
-        all_of = f"GPU {evidence.gpus[0].info.index}"
-    match evidence.basis.value:
-        case "zero":
-            return f"{all_of} at 0 MiB"
-        case "baseline":
-            most = max((gpu.last_bytes for gpu in evidence.gpus), default=0)
-            return f"{all_of} at the accepted baseline, at most {ceil_mib(most)} MiB"
-        case _:
-            return f"{all_of} with enough memory free"
-
-
-def tell_words(tell: Tell, hold_s: float) -> str:
-    """Return what happened on one host as one sentence."""
-    evidence = tell.evidence
-    held = evidence_words(evidence) if evidence else "nothing"
-    match tell.moment:
-        case Moment.BEGAN:
-            return f"{held}, holding for {format_duration(hold_s, tenths=True)}"
-        case Moment.ANEW:
-            return f"the hold begins anew: {held}"
-        case Moment.SUSPENDED:
-            return "nothing comes: the hold stands still"
-        case Moment.RESUMED:
-            return "readings come again, none is missing: the hold goes on"
-        case Moment.PROVEN:
-            held_s = evidence.held_s if evidence else 0.0
-            return f"{held}, held {format_duration(held_s, tenths=True)}"
-        case Moment.BROKE | Moment.NAMED:
-            return break_words(tell.broken) if tell.broken else "broken"
-        case Moment.LAPSED:
-            return "this machine slept: not watched since"
-        case Moment.SCANNED:
-            return _scan_words(evidence.scan if evidence else None)
-
-
-def break_words(broken: Break) -> str:
-    """Return the sentence that names a break, without what looks like a secret."""
-    who = broken.who and replace(broken.who, command=masked_command(broken.who.command))
-    suspects = tuple(replace(one, command=masked_command(one.command)) for one in broken.suspects)
-    return break_sentence(replace(broken, who=who, suspects=suspects))
-
-
-def _scan_words(scan: Scan | None) -> str:
-    if scan is None:
-        return "the processes were not scanned"
-    holders = sum(1 for one in scan.processes if one.handles and one.pid not in scan.own)
-    unread = f", {scan.unreadable} not readable" if scan.unreadable else ""
-    return f"{plural(scan.seen, 'process', 'processes')} seen, {holders} with open handles{unread}"
 
 
 # -- lines of the record -----------------------------------------------------------------------
@@ -117,7 +56,7 @@ def line_of(tell: Tell, proof: HostProof, hold_s: float) -> Line:
         details["readings"] = readings_document(judged)
     return Line(
         kind=KINDS[tell.moment],
-        says=tell_words(tell, hold_s),
+        says=tell_words(tell, hold_s, proof.delay),
         host=tell.host,
         host_monotonic_s=_host_clock(tell, judged),
         boot_id=_boot(evidence, judged),
@@ -128,8 +67,11 @@ def line_of(tell: Tell, proof: HostProof, hold_s: float) -> Line:
 def _host_clock(tell: Tell, judged: HostVerdict | None) -> float | None:
     if tell.broken is not None:
         return tell.broken.host_s
-    if tell.evidence is not None:
-        return tell.evidence.last.host_s
+    evidence = tell.evidence
+    if evidence is not None and evidence.scan is not None and tell.moment is Moment.SCANNED:
+        return evidence.scan.host_monotonic_s
+    if evidence is not None:
+        return evidence.last.host_s
     return judged.host.host_monotonic_s if judged is not None else None
 
 
@@ -289,6 +231,7 @@ def _claimant(who: Claimant) -> dict[str, object]:
 def proof_sentences(proof: Proof) -> tuple[str, ...]:
     """Return what a person should know of a proof beside the verdict: breaks, reach, notes."""
     said = [f"{one.name}: {break_words(one.broken)}" for one in proof.hosts if one.broken]
+    said += delay_words(proof)
     for evidence in proof.evidence:
         said += [f"{evidence.host}: {note}" for note in evidence.notes]
         if evidence.handles:

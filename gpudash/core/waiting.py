@@ -96,13 +96,17 @@ def has_never_answered(host: Host, local: frozenset[str]) -> bool:
 
 
 def out_of_time(
-    hosts: tuple[Host, ...], local: frozenset[str], what: str, timeout_s: float
+    hosts: tuple[Host, ...], local: frozenset[str], what: str, timeout_s: float, why: str = ""
 ) -> Ending:
-    """Return the end at the timeout: 5, or 3 where a host never answered."""
+    """Return the end at the timeout: 5, or 3 where a host never answered.
+
+    `why` says what kept holds that ran from their end, as clauses.
+    """
     within = f"within {format_duration(timeout_s, tenths=True)}"
     silent = [host for host in hosts if has_never_answered(host, local)]
     if not silent:
-        return Ending(exit_code=ExitCode.TIMED_OUT, says=f"timed out: {what} {within}")
+        says = f"timed out: {what} {within}{f'; {why}' if why else ''}"
+        return Ending(exit_code=ExitCode.TIMED_OUT, says=says)
     host = silent[0]
     more = f" (and {len(silent) - 1} more)" if silent[1:] else ""
     why = f": {host.problem.sentence}" if host.problem else ""

@@ -213,6 +213,9 @@ def _look_at_threads(seen, pid):
     for thread in os.listdir("/proc/%d/task" % pid):
         if int(thread) == pid:
             continue
-        seen.look("/proc/%d/task/%s/fd" % (pid, thread), THREADED)
+        try:
+            seen.look("/proc/%d/task/%s/fd" % (pid, thread), THREADED)
+        except (FileNotFoundError, ProcessLookupError):
+            continue  # this one has just ended; another one has the table as well
         if seen.found:
             return  # threads share one table

@@ -12,6 +12,7 @@ import select
 import sys
 import time
 
+from gpudash.probe.absent import GPUS, find_absent
 from gpudash.probe.backlog import Backlog
 from gpudash.probe.line import Inbox, boot_id, leave, now, pid_namespace
 from gpudash.probe.nvml import (
@@ -51,6 +52,7 @@ class Sampler(object):
         self.asker.ask("nvmlInit", None)
         count = self.asker.ask("nvmlDeviceGetCount", None)
         self._gpus = [Gpu(self.asker, index) for index in range(count)]
+        self._gpus += find_absent(self._gpus, self._options.get("gpus_folder", GPUS))
         self._most = max(self._most, count)
         for gpu in self._gpus:
             gpu.refresh()

@@ -25,6 +25,7 @@ from gpudash.core.proof import (
     Restart,
     Scanned,
     SetRate,
+    Settle,
     Stop,
     Tell,
     begin,
@@ -75,6 +76,10 @@ class Prover:
     def restart(self, key: str, hosts: tuple[str, ...] = ()) -> None:
         """Begin a proof anew on some hosts or on all. Raises KeyError."""
         self._step(key, Restart(hosts=hosts))
+
+    def settle(self, key: str) -> None:
+        """Let nobody be asked any more who broke a proof. Raises KeyError."""
+        self._step(key, Settle())
 
     def stop(self, key: str) -> None:
         """End a proof; one that is not there is ended already."""

@@ -24,6 +24,10 @@ MAX_RECORD_BYTES = 4 << 20
 SUFFIX = ".jsonl"
 _NO_LOCKS = frozenset({errno.ENOSYS, errno.ENOLCK, errno.EOPNOTSUPP})
 """Lustre answers the first one where it is mounted without flock."""
+_NO_FOLDER_SYNC = frozenset({errno.EINVAL, errno.EBADF, errno.ENOSYS, errno.EOPNOTSUPP})
+"""What a file system answers that can't sync a folder; the file itself is synced all the same."""
+MAX_READ_BYTES = MAX_FOLDER_BYTES
+_FIRST_LINE_BYTES = 1 << 16
 _DAY_S = 86400.0
 
 
@@ -46,14 +50,15 @@ class RecordFile:
         _make(folder)
         flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_APPEND
         flags |= getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_NOFOLLOW", 0)
-        self._fd = os.open(folder / f"{run}{SUFFIX}", flags, 0o600)
+        self._path = folder / f"{run}{SUFFIX}"
+        self._fd = os.open(self._path, flags, 0o600)
         self._is_cut = False
         self.size = 0
         try:
             _lock(self._fd)
             _sync_folder(folder)
         except OSError:
-            os.close(self._fd)
+            self.close()
             raise
 
     def append(self, line: bytes) -> None:
@@ -70,8 +75,12 @@ class RecordFile:
         os.fsync(self._fd)
 
     def close(self) -> None:
-        """Give the file back; it may be removed from now on."""
-        os.close(self._fd)
+        """Give the file back; it may be removed from now on. One without a byte is removed."""
+        try:
+            if not self.size:
+                self._path.unlink(missing_ok=True)
+        finally:
+            os.close(self._fd)
 
 
 def _make(folder: Path) -> None:
@@ -119,6 +128,9 @@ def _sync_folder(folder: Path) -> None:
     fd = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
         os.fsync(fd)
+    except OSError as error:
+        if error.errno not in _NO_FOLDER_SYNC:
+            raise
     finally:
         os.close(fd)
 
@@ -146,7 +158,7 @@ def prune(
 
 def _remove(path: Path) -> bool:
     try:
-        fd = os.open(path, os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0))
+        fd = _opened(path)
     except FileNotFoundError:
         return False
     try:
@@ -162,17 +174,32 @@ def _remove(path: Path) -> bool:
 
 
 def list_runs(folder: Path) -> tuple[str, ...]:
-    """Return the ids of all records, newest first. Raises OSError."""
+    """Return the ids of all records, the one that was written last first. Raises OSError.
+
+    By the file's time, then by name: a wall clock that is set back must make no record old. What is
+    no plain file, a link or a pipe, is no record.
+    """
     try:
-        names = [path.name for path in folder.iterdir()]
+        with os.scandir(folder) as entries:
+            found = [_timed(entry) for entry in entries if entry.name.endswith(SUFFIX)]
     except FileNotFoundError:
         return ()
-    runs = (name.removesuffix(SUFFIX) for name in names if name.endswith(SUFFIX))
-    return tuple(sorted((run for run in runs if is_run_id(run)), reverse=True))
+    runs = sorted((one for one in found if one is not None), reverse=True)
+    return tuple(run for _, run in runs)
+
+
+def _timed(entry: os.DirEntry[str]) -> tuple[int, str] | None:
+    run = entry.name.removesuffix(SUFFIX)
+    try:
+        if not is_run_id(run) or not entry.is_file(follow_symlinks=False):
+            return None
+        return entry.stat(follow_symlinks=False).st_mtime_ns, run
+    except FileNotFoundError:
+        return None  # another gpudash removed it
 
 
 def find_run(folder: Path, beginning: str | None) -> str:
-    """Return the id that begins so or ends with `-` and this; the newest one for None.
+    """Return the id that begins so or ends with `-` and this; for None the newest with a line.
 
     Raises UsageError where there is none, or more than one.
     """
@@ -186,7 +213,7 @@ def find_run(folder: Path, beginning: str | None) -> str:
             hint="gpudash wait and check --hold write one each time.",
         )
     if beginning is None:
-        return runs[0]
+        return next((run for run in runs if _has_line(folder / f"{run}{SUFFIX}")), runs[0])
     found = [run for run in runs if run.startswith(beginning) or run.endswith(f"-{beginning}")]
     if not found:
         raise UsageError(f"no record is called {beginning}", hint="See: gpudash explain --list")
@@ -200,6 +227,34 @@ def read_record(folder: Path, run: str) -> Record:
     """Read one record. Raises RecordError."""
     path = folder / f"{run}{SUFFIX}"
     try:
-        return parse_record(run, path.read_bytes())
+        data = _read(path, MAX_READ_BYTES + 1)
     except OSError as error:
         raise RecordError(f"{path}: {error.strerror}") from error
+    if len(data) > MAX_READ_BYTES:
+        raise RecordError(f"{path}: more than {MAX_READ_BYTES >> 20} MiB can be no record")
+    return parse_record(run, data)
+
+
+def _has_line(path: Path) -> bool:
+    """Tell whether a record has its first line: where the disk was full, it has not even that."""
+    try:
+        return b"\n" in _read(path, _FIRST_LINE_BYTES)
+    except OSError:
+        return False
+
+
+def _read(path: Path, most: int) -> bytes:
+    """Read the beginning of a plain file. Raises OSError."""
+    fd = _opened(path)
+    with os.fdopen(fd, "rb") as file:
+        return file.read(most)
+
+
+def _opened(path: Path) -> int:
+    """Open a plain file for reading: no link, and nothing that could hang. Raises OSError."""
+    flags = os.O_RDONLY | getattr(os, "O_CLOEXEC", 0)
+    fd = os.open(path, flags | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0))
+    if not stat.S_ISREG(os.fstat(fd).st_mode):
+        os.close(fd)
+        raise OSError(errno.EINVAL, "not a plain file", str(path))
+    return fd

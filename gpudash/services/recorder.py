@@ -162,6 +162,17 @@ class Recorder:
                 self._fail(job, f"{job.run.path}: this is a bug in gpudash: {error!r}")
 
     def _write(self, job: _Job) -> None:
+        try:
+            self._append(job)
+        except OSError:
+            run = job.run
+            if run.file is not None and not run.file.size:
+                # A record without a byte would stand before the last good one.
+                file, run.file = run.file, None
+                file.close()
+            raise
+
+    def _append(self, job: _Job) -> None:
         run = job.run
         must = job.must_last
         if run.file is None:

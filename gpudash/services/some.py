@@ -12,7 +12,7 @@ from gpudash.core.choosing import (
     in_scope,
     policy_for,
     turned,
-    why_not_ours,
+    why_not_given,
     why_not_usable,
 )
 from gpudash.core.errors import ExitCode
@@ -80,7 +80,7 @@ class WaitForSome(Wait):
         if ending := hopeless_choice(host, scope, self._wish):
             self.end(ending)
             return
-        free = choosable(host, self._by_uuid(), self._wish)
+        free = choosable(host, self._by_uuid())
         self._are_claimed = len(free) >= self._wish.count and not self._claim(host, free)
         if not self.ended.done() and any(one.hosts[0].judged for one in self.proofs):
             self.say(self._summary(host))
@@ -124,7 +124,7 @@ class WaitForSome(Wait):
             proof = proofs.get(gpu.info.uuid or "")
             if proof is not None and proof.state in (State.HOLDING, State.PROVEN):
                 holding.append(gpu.info.index)
-                why = why_not_ours(host, gpu) if self._wish.free_bytes is not None else ""
+                why = why_not_given(host, gpu, proof)
             else:
                 why = why_not_usable(gpu) or _reason(proof)
             if why:

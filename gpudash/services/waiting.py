@@ -16,7 +16,7 @@ from gpudash.core.errors import ExitCode, GpudashError
 from gpudash.core.events import Event
 from gpudash.core.model import Fleet, Gpu, Host, Link
 from gpudash.core.proof import HostProof, Moment, Policy, Proof, State, Tell
-from gpudash.core.prooflines import evidence_words, tell_words
+from gpudash.core.proofwords import delay_words, evidence_words, tell_words
 from gpudash.core.units import format_duration
 from gpudash.core.waiting import Ending, hopeless, in_the_way, out_of_time
 from gpudash.services.clock import Clock
@@ -83,10 +83,11 @@ class Wait:
         """Call this in a while, unless the wait was closed."""
         self._timers.append(asyncio.get_running_loop().call_later(seconds, call))
 
-    def say(self, words: str) -> None:
-        """Say something unless it was the last thing said."""
-        if words and words != self._said:
-            self._said = words
+    def say(self, words: str, *, gist: str = "") -> None:
+        """Say something unless it was the last thing said; `gist` is what is compared."""
+        gist = gist or words
+        if words and gist != self._said:
+            self._said = gist
             self.stage.say(words)
 
     def _take(self, event: Event, before: Host, after: Host) -> None:
@@ -123,11 +124,15 @@ class Wait:
             self.ended.set_exception(error)
 
     def _time_is_up(self) -> None:
+        if self.ended.done():
+            return
         scope = self.goal.policy.scope
         hosts = self.stage.monitor.fleet.hosts
         hosts = tuple(host for host in hosts if scope is None or scope.concerns(host.name))
         timeout_s = self.goal.timeout_s or 0.0
-        self.end(out_of_time(hosts, self.goal.local, self.missing, timeout_s))
+        why = dict.fromkeys(clause for proof in self.proofs for clause in delay_words(proof))
+        ending = out_of_time(hosts, self.goal.local, self.missing, timeout_s, shortened([*why]))
+        self.end(ending)
 
     def heard(self, key: str, tell: Tell, proof: Proof) -> None:
         """Write down what a proof tells."""
@@ -172,13 +177,25 @@ class WaitForAll(Wait):
         super().__init__(goal, stage)
         self.prover.start(ALL, goal.policy)
         self._settles = False
+        self.final: Proof | None = None
+        """As it was at the end of the wait."""
         self.decided: Fleet | None = None
         """As it was when the proof was decided; what came after explains and does not count."""
 
+    def end(self, ending: Ending) -> None:
+        """End the wait; from then on nobody asks who broke it."""
+        if not self.ended.done():
+            self.prover.settle(ALL)
+            self.final = self.prover.proof(ALL)
+        super().end(ending)
+
     @property
     def proof(self) -> Proof:
-        """Return the proof as it stands. Raises UsageError for GPUs that are not there."""
-        return self.prover.proof(ALL)
+        """Return the proof as it stands, or stood at the end.
+
+        Raises UsageError for GPUs that are not there.
+        """
+        return self.final or self.prover.proof(ALL)
 
     @property
     def proofs(self) -> tuple[Proof, ...]:
@@ -194,7 +211,9 @@ class WaitForAll(Wait):
         """Write it down and say it."""
         super().heard(key, tell, proof)
         if tell.moment is not Moment.SCANNED and not proof.is_proven:
-            self.say(f"{tell.host}: {tell_words(tell, proof.policy.hold_s)}")
+            delay = proof.host(tell.host).delay
+            words = f"{tell.host}: {tell_words(tell, proof.policy.hold_s, delay)}"
+            self.say(words, gist=tell.host if tell.moment is Moment.ANEW else words)
 
     def look(self) -> None:
         """End it at the proof, or where there is no hope for one."""
@@ -227,6 +246,8 @@ class WaitForAll(Wait):
         proof = self.proof
         if way := _way(proof):
             return shortened(way)
+        if delays := delay_words(proof):
+            return shortened(delays)
         holding = [one for one in proof.hosts if one.state is State.HOLDING]
         if not holding:
             return "reading"
@@ -237,10 +258,15 @@ class WaitForAll(Wait):
 
 
 def _waits_for_name(proof: HostProof) -> bool:
-    """Tell whether somebody listed is still being asked for."""
+    """Tell whether somebody is still being asked for.
+
+    The driver lists a pid when its context is ready, some time after the memory. What was held from
+    the start has been listed since long.
+    """
     broken = proof.broken
-    is_open = proof.state is State.BROKEN and broken is not None and not broken.is_settled
-    return is_open and broken is not None and broken.who is not None
+    if proof.state is not State.BROKEN or broken is None or broken.is_settled:
+        return False
+    return broken.who is not None or broken.clear_s is not None
 
 
 def _ending(proof: Proof) -> Ending:

@@ -38,6 +38,8 @@ def run_command(argv: Sequence[str], env: Mapping[str, str]) -> int:
     """
     if sys.platform == "win32":
         return _run_simply(argv, env)
+    # Ignored, as some starters leave it, no end of a child would ever be told.
+    signal.signal(signal.SIGCHLD, signal.SIG_DFL)
     caught = {signal.Signals[name] for name in (*_PASSED_ON, "SIGCHLD")}
     # Blocked from before the start: a signal that comes in between is passed on, not lost.
     before = signal.pthread_sigmask(signal.SIG_BLOCK, caught)
@@ -51,6 +53,9 @@ def run_command(argv: Sequence[str], env: Mapping[str, str]) -> int:
 def _start(argv: Sequence[str], env: Mapping[str, str], mask: Iterable[int]) -> int:
     try:
         return _spawn(argv[0], argv, env, mask)
+    except ValueError as error:
+        # An empty name, which Python refuses before the system could.
+        raise CommandError(NOT_FOUND, f"{argv[0]!r}: {os.strerror(errno.ENOENT)}") from error
     except OSError as error:
         if error.errno == errno.ENOEXEC and (path := shutil.which(argv[0])):
             # A script without its first line: a shell takes it for its own.
@@ -66,8 +71,9 @@ def _spawn(path: str, argv: Sequence[str], env: Mapping[str, str], mask: Iterabl
         list(argv),
         dict(env),
         setsigmask=mask,
-        # What Python ignores for itself is no business of the command.
-        setsigdef=[signal.SIGPIPE, signal.SIGXFSZ, signal.SIGINT],
+        # What Python ignores for itself is no business of the command. What the shell had ignored
+        # for both, SIGINT of a job in the background, stays so.
+        setsigdef=[signal.SIGPIPE, signal.SIGXFSZ],
     )
 
 

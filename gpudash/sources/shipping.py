@@ -18,6 +18,7 @@ SAMPLER_MODULES = (
     "gpudash.probe.line",
     "gpudash.probe.backlog",
     "gpudash.probe.nvml",
+    "gpudash.probe.absent",
     "gpudash.probe.sampler",
 )
 WHO_MODULES = ("gpudash.probe.processes",)

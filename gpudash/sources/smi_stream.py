@@ -130,8 +130,13 @@ class SmiStream:
     async def close(self) -> None:
         """End all children; returns within 2 s even when one hangs."""
         self._finish(_ENDED)
-        with contextlib.suppress(asyncio.CancelledError):
-            await asyncio.gather(*self._tasks, return_exceptions=True)
+        pending = {task for task in self._tasks if not task.done()}
+        while pending:
+            # A wait that ends in the same turn may swallow the first cancellation (Python 3.11).
+            for task in pending:
+                task.cancel()
+            _, pending = await asyncio.wait(pending, timeout=0.2)
+        await asyncio.gather(*self._tasks, return_exceptions=True)
         await self._runner.close()
 
     def _finish(self, problem: Problem) -> None:
@@ -193,7 +198,8 @@ class SmiStream:
         silent_s = max(ANSWER_S, 5 * session.interval_s)
         try:
             while not session.wants_restart:
-                data = await asyncio.wait_for(stdout.read(MAX_LINE_BYTES), silent_s)
+                async with asyncio.timeout(silent_s):
+                    data = await stdout.read(MAX_LINE_BYTES)
                 if not data:
                     self._push(session.cut(self._clock(), is_torn=buffer.has_rest))
                     break
@@ -223,7 +229,8 @@ class SmiStream:
             await self._slow_round()
             await asyncio.sleep(SINGLE_EVERY_S)
             with contextlib.suppress(TimeoutError):
-                await asyncio.wait_for(self._wants_slow.wait(), SLOW_EVERY_S - SINGLE_EVERY_S)
+                async with asyncio.timeout(SLOW_EVERY_S - SINGLE_EVERY_S):
+                    await self._wants_slow.wait()
 
     async def _slow_round(self) -> None:
         """Ask for processes, health and slices; each may fail alone."""

@@ -9,11 +9,13 @@ from gpudash.core.cleanup.consent import Given, chosen, runs_at_once
 from gpudash.core.cleanup.course import Course, followed, freed_bytes
 from gpudash.core.cleanup.phases import Phase
 from gpudash.core.cleanup.plan import Plan
+from gpudash.core.cleanup.progress import Fate
 from gpudash.core.cleanup.results import joint_code
+from gpudash.core.cleanup.state import State
 from gpudash.core.families import holders
 from gpudash.core.model import Fleet
 from gpudash.core.record import ended
-from gpudash.core.units import format_duration, format_memory, plural
+from gpudash.core.units import format_duration, format_memory, index_list, plural
 from gpudash.services.cleaner import Cleaner
 from gpudash.services.cleaning import Cleaning
 from gpudash.services.clock import Clock
@@ -43,6 +45,8 @@ class Round:
     screen: PlanScreen | None = None
     told: set[str] = field(default_factory=set)
     """Hosts whose result was told."""
+    is_closed: bool = False
+    """Its hosts were let go of."""
 
     async def close(self) -> None:
         """Let go of the hosts and end the record; what hosts carry they carry to its end."""
@@ -98,14 +102,16 @@ class Round:
     def result_words(self, name: str, says: str, *, is_clean: bool) -> str:
         """Say what a host's cleanup came to."""
         course, state = self.courses.get(name), self.cleanings[name].state
-        if not is_clean or course is None:
+        targets = state.targets
+        if course is None or not targets or not all(one.fate is Fate.ENDED for one in targets):
             return says
         last_s = max([course.began_s, *(at_s for _, at_s in (*course.ended, *course.zero))])
         took = format_duration(last_s - course.began_s, tenths=True)
         number = plural(len(course.ended), "process", "processes")
         forced = f", {len(course.forced)} of them forced" if course.forced else ""
         freed = freed_bytes(state, course)
-        return f"cleaned in {took}: {number} ended{forced}, {format_memory(freed)} freed"
+        words = f"cleaned in {took}: {number} ended{forced}, {format_memory(freed)} freed"
+        return words if is_clean else f"{words}; {kept_words(state)}"
 
     def follow(self, at_s: float) -> None:
         """Take note of when things were seen to happen."""
@@ -156,6 +162,17 @@ class Round:
         if not any(one.is_running for one in hosts):
             return None
         return CleaningView(hosts, clock.now(), clock.wall, self.run.path.name)
+
+
+def kept_words(state: State) -> str:
+    """Say which GPUs are not at zero afterwards, and why."""
+    reasons: dict[str, list[int]] = {}
+    for ending in state.endings:
+        if ending.reason:
+            reasons.setdefault(ending.reason, []).append(ending.index)
+    return "; ".join(
+        f"GPU {index_list(indices)} kept by {reason}" for reason, indices in reasons.items()
+    )
 
 
 def screen_letters(fleet: Fleet) -> dict[tuple[str, int], str]:

@@ -103,7 +103,13 @@ class Cleanups:
     def _drop(self) -> None:
         before, self._round = self._round, None
         if before is not None:
-            task = asyncio.get_running_loop().create_task(before.close())
+            self._close(before)
+
+    def _close(self, round_: Round) -> None:
+        """Let go of the hosts of a round, once: they tick as all others do again."""
+        if not round_.is_closed:
+            round_.is_closed = True
+            task = asyncio.get_running_loop().create_task(round_.close())
             self._tasks.add(task)
             task.add_done_callback(self._tasks.discard)
 
@@ -125,6 +131,8 @@ class Cleanups:
                 self._tell_result(round_, name)
         if round_.is_planned:
             self._settle(round_)
+        if round_.screen is None and all(one.is_over for one in round_.cleanings.values()):
+            self._close(round_)
         self._changed()
 
     def _tell_result(self, round_: Round, name: str) -> None:

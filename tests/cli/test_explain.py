@@ -53,6 +53,19 @@ def test_there_is_none(gpudash_command: Runner, env: dict[str, str]) -> None:
 
 
 @pytest.mark.usefixtures("two")
+def test_an_empty_record_does_not_hide_the_last_good_one(
+    gpudash_command: Runner, env: dict[str, str]
+) -> None:
+    empty = "20261129T130000Z-wait-0000"
+    write(env, empty)
+    done = gpudash_command(None, "explain", **env)
+    assert (done.code, done.out[: len(NEWER)]) == (0, NEWER)
+    assert f"{empty} has not even its first line" in done.err
+    done = gpudash_command(None, "explain", "", **env)
+    assert (done.code, done.out) == (2, "")
+
+
+@pytest.mark.usefixtures("two")
 def test_the_newest_and_one_by_name(gpudash_command: Runner, env: dict[str, str]) -> None:
     done = gpudash_command(None, "explain", **env)
     assert done.code == 0

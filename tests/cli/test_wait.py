@@ -6,6 +6,7 @@ import csv
 import io
 import json
 import os
+import shlex
 import signal
 import subprocess
 import uuid
@@ -209,7 +210,7 @@ def test_a_driver_that_hangs_is_5(
     assert done.code == 5
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_interrupted_is_130_and_leaves_nobody(
     gpudash_command: Runner, driver: FakeDriver, env: dict[str, str], number: signal.Signals
 ) -> None:
@@ -222,7 +223,44 @@ def test_interrupted_is_130_and_leaves_nobody(
     assert (process.returncode, out) == (130, "")
     assert probes
     wait_for(lambda: not any(is_running(pid) for pid in probes))
-    assert record(env)[-1]["exit_code"] == 130
+    assert (record(env)[-1]["exit_code"], record(env)[-1]["says"]) == (130, "interrupted")
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
+def test_interrupted_as_soon_as_the_record_begins(
+    gpudash_command: Runner, driver: FakeDriver, env: dict[str, str], number: signal.Signals
+) -> None:
+    records = Path(env["XDG_STATE_HOME"]) / "gpudash" / "records"
+    with waiting(gpudash_command, driver, env, "--zero", "--hold", "1h") as process:
+        while not list(records.glob("*.jsonl")):
+            assert process.poll() is None
+        process.send_signal(number)
+        process.communicate(timeout=60)
+    assert process.returncode == 130
+    assert (record(env)[-1]["exit_code"], record(env)[-1]["says"]) == (130, "interrupted")
+
+
+def test_what_nohup_ignores_stays_ignored(
+    gpudash_command: Runner, driver: FakeDriver, env: dict[str, str]
+) -> None:
+    """And what the shell ignored for a job in the background is ignored in the command too."""
+    show = "grep SigIgn /proc/self/status"
+    words = shlex.join(command("wait", "--zero", "--hold", "2s", "--", "sh", "-c", show))
+    with subprocess.Popen(
+        ["sh", "-c", f"trap '' HUP INT; exec {words}"],
+        env=gpudash_command.env(driver, **env),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    ) as process:
+        read_until(process, "holding for")
+        process.send_signal(signal.SIGHUP)
+        process.send_signal(signal.SIGINT)
+        out, _ = process.communicate(timeout=60)
+    assert process.returncode == 0
+    ignored = int(out.split()[1], 16)
+    numbers = (signal.SIGHUP, signal.SIGINT, signal.SIGPIPE)
+    assert [bool(ignored >> (number - 1) & 1) for number in numbers] == [True, True, False]
 
 
 @pytest.mark.parametrize(
@@ -299,6 +337,7 @@ def test_a_record_that_can_not_be_written_is_told_and_holds_up_nothing(
         ("--zero", "--gpu", "9"),
         ("--zero", "--format", "xml"),
         ("--zero", "--"),
+        ("--zero", "--", ""),
         ("--zero", "--format", "json", "--", "echo", "go"),
         ("--zreo",),
     ],

@@ -86,3 +86,15 @@ def test_a_new_entry_replaces_its_own_kind_alone() -> None:
     other = Baseline(uuid="a", driver="2", used_bytes=2)
     new = Baseline(uuid="a", driver="1", used_bytes=3)
     assert joined((old, other), (new,)) == (other, new)
+
+
+def test_what_is_much_is_no_idle_reading() -> None:
+    found = weighed(read(reading(3 * GIB)))
+    assert not found.offers
+    assert "3.0 GiB is no idle reading" in found.refusals[0].why
+
+
+def test_in_a_container_nobody_knows_who_holds_it() -> None:
+    found = weighed(read(reading(GIB // 4), pid_namespace=4026532000))
+    assert not found.offers
+    assert "outside of this container" in found.refusals[0].why

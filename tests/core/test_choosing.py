@@ -108,15 +108,35 @@ def proven(found: Host, *phases: Phase) -> dict[str, Proof]:
 def test_only_what_is_proven_right_now_is_given() -> None:
     found = host(process(7))
     for phase in Phase:
-        chosen = choosable(found, proven(found, phase, phase), Wish(count=1))
+        chosen = choosable(found, proven(found, phase, phase))
         assert bool(chosen) is (phase is Phase.PROVEN)
 
 
+def test_zero_beside_another_users_process_is_not_given() -> None:
+    """A process is listed before it holds memory, or beside memory that can't be split."""
+    for uid, indices in ((1000, [0, 1]), (1001, [1])):
+        found = host(process(7, 0), uid=uid, used=0)
+        chosen = choosable(found, proven(found, Phase.PROVEN, Phase.PROVEN))
+        assert [one.info.index for one in chosen] == indices
+    found = host(process(7, 0), known=False, used=0)
+    assert [one.info.index for one in choosable(found, proven(found, *[Phase.PROVEN] * 2))] == [1]
+    unread = replace(reading(0), processes=None)
+    found = host_of(told(hello(*roster(2)), sample(1, unread, reading(0))))
+    assert [one.info.index for one in choosable(found, proven(found, *[Phase.PROVEN] * 2))] == [1]
+
+
+def test_an_accepted_baseline_is_nobodys() -> None:
+    held = reading(GIB)
+    assert why_not_ours(host(), gpu(got=held)) == "who holds its memory is not known"
+    assert why_not_ours(host(), gpu(got=held), is_accepted=True) == ""
+    unread = replace(held, processes=None)
+    assert why_not_ours(host(), gpu(got=unread), is_accepted=True) != ""
+
+
 def test_free_memory_beside_another_users_process_is_not_given() -> None:
-    wish = Wish(count=1, free_bytes=GIB)
     for uid, indices in ((1000, [0, 1]), (1001, [1])):
         found = host(process(7), uid=uid)
-        chosen = choosable(found, proven(found, Phase.PROVEN, Phase.PROVEN), wish)
+        chosen = choosable(found, proven(found, Phase.PROVEN, Phase.PROVEN))
         assert [one.info.index for one in chosen] == indices
 
 

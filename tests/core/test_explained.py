@@ -68,6 +68,15 @@ def test_as_text() -> None:
     )
 
 
+def test_the_command_of_whoever_broke_it_is_shown() -> None:
+    claimants = [{"pid": 4711, "command": "python train.py", "user": "ana"}]
+    line = Line(kind="break", says="broken", details={"claimants": claimants})
+    text = as_text(told(record_of(BEGUN, line, ended(1, "held"))))
+    assert re.search(r"4711 +python train\.py +ana", text)
+    nobody = Line(kind="break", says="broken", details={"claimants": [{"pid": 1, "command": None}]})
+    assert "?" not in as_text(told(record_of(BEGUN, nobody, ended(1, "held"))))
+
+
 def test_as_markdown() -> None:
     text = as_markdown(told(WHOLE))
     assert text.startswith("### gpudash record `20261129T120642Z-wait-3f2a`\n\n```\ngpudash wait")

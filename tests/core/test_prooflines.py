@@ -7,9 +7,10 @@ import json
 from gpudash.core.errors import ExitCode
 from gpudash.core.model import Owner
 from gpudash.core.proof import Break, BreakKind, Claimant, HostProof, Moment, Phase, Tell
-from gpudash.core.prooflines import KINDS, line_of
+from gpudash.core.prooflines import KINDS, line_of, proof_sentences
 from gpudash.core.verify import judge_host
 from tests.core.making import GIB, ack, hello, host_of, info, process, reading, roster, sample, told
+from tests.proof.driving import BOOT_S, Driver, scan_of
 
 WHO = Claimant(
     pid=7, command="python serve.py --api-key hunter2", user="ana", owner=Owner.MINE, used_bytes=GIB
@@ -53,6 +54,29 @@ def test_a_break_has_its_readings_and_no_secret() -> None:
     assert readings[1]["processes"] == [
         {"pid": 7, "used_bytes": GIB, "comm": "python", "user": "ana"}
     ]
+
+
+def test_a_scan_carries_its_own_clock() -> None:
+    drive = Driver(hold_s=10.0)
+    drive.ticks(3, 0, 0)
+    drive.scanned(scan_of(at_s=BOOT_S + 0.6))
+    tell = drive.effects[-1]
+    assert isinstance(tell, Tell)
+    assert tell.moment is Moment.SCANNED
+    assert line_of(tell, drive.host, 10.0).host_monotonic_s == BOOT_S + 0.6
+    assert drive.host.evidence is not None
+    assert drive.host.evidence.last.host_s == BOOT_S + 0.75
+
+
+def test_why_a_hold_began_anew_is_said() -> None:
+    drive = Driver(hold_s=10.0)
+    drive.ticks(3, 0, 0)
+    drive.tick(0, 0, after_s=0.9)
+    tell = drive.effects[-1]
+    assert isinstance(tell, Tell)
+    says = line_of(tell, drive.host, 10.0).says
+    assert says == "the hold begins anew: readings 0.9 s apart; 2 of 2 GPUs at 0 MiB"
+    assert proof_sentences(drive.proof) == ("gpu-a: the hold began anew: readings 0.9 s apart",)
 
 
 def test_every_moment_has_its_kind_and_words() -> None:

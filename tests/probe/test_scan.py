@@ -12,6 +12,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import ClassVar
 
 import pytest
 
@@ -230,3 +231,20 @@ def test_libcuda_is_found_where_it_is_mapped(tmp_path: Path) -> None:
     with library.open("r+b") as file, mmap.mmap(file.fileno(), 4096):
         assert handles.has_cuda(os.getpid()) is True
     assert handles.has_cuda(2**22 + 1) is None
+
+
+def test_a_thread_that_ends_meanwhile_hides_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    looked: list[str] = []
+
+    class Seen:
+        found: ClassVar[dict[str, int]] = {}
+
+        def look(self, folder: str, _flags: int) -> None:
+            looked.append(folder)
+            if folder.endswith("/11/fd"):
+                raise FileNotFoundError(folder)
+            self.found["gpu"] = 1
+
+    monkeypatch.setattr(handles.os, "listdir", lambda _path: ["10", "11", "12"])
+    handles._look_at_threads(Seen(), 10)
+    assert looked == ["/proc/10/task/11/fd", "/proc/10/task/12/fd"]

@@ -158,6 +158,6 @@ def _scanned(pid: int, bus_id: str) -> Process:
         hints=(),
         ports=(),
         clients=0,
-        handles=(Handle(device=Device.GPU, gpu=bus_id),),
+        handles=(Handle(device=Device.GPU, gpu=bus_id), Handle(device=Device.UVM, gpu=None)),
         is_readable=True,
     )

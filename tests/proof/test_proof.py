@@ -33,6 +33,7 @@ from gpudash.core.proof import (
     Policy,
     Restart,
     Scanned,
+    Settle,
     State,
     Stop,
     begin,
@@ -172,6 +173,29 @@ def test_a_gap_of_three_intervals_is_none_and_one_more_is() -> None:
     assert drive.host.held_s == 0.0
     assert drive.moments[-1] is Moment.ANEW
     assert drive.host.delay == "readings 0.8 s apart"
+
+
+def test_the_rate_of_before_is_no_failure_of_the_hold() -> None:
+    """The faster rate counts only from when it is there: up to two samples come at the old one."""
+    drive = Driver(hold_s=1.0)
+    drive.tick(*ZERO)
+    drive.tick(*ZERO, after_s=1.0)
+    drive.tick(*ZERO, after_s=1.0)
+    assert drive.host.held_s == 0.0
+    drive.ticks(2, *ZERO)
+    assert (drive.host.held_s, drive.host.delay) == (0.5, "")
+    assert Moment.ANEW not in drive.moments
+    drive.ticks(2, *ZERO)
+    assert drive.proof.is_proven
+
+
+def test_readings_that_stay_too_far_apart_are_told() -> None:
+    drive = Driver(hold_s=1.0)
+    drive.tick(*ZERO)
+    for _ in range(3):
+        drive.tick(*ZERO, after_s=0.9)
+    assert drive.moments[-1] is Moment.ANEW
+    assert drive.host.delay == "readings 0.9 s apart"
 
 
 def test_a_missing_sample_begins_the_hold_anew() -> None:
@@ -591,6 +615,22 @@ def test_several_hosts_hold_each_on_its_own_and_are_proven_together() -> None:
     assert drive.proof.host(HOST).is_proven
 
 
+# -- names at the end --------------------------------------------------------------------------
+
+
+def test_a_break_without_a_name_is_settled_when_nobody_asks_any_more() -> None:
+    drive = proven()
+    drive.tick(0, MIB)
+    assert not drive.broken.is_settled
+    drive.told(Settle())
+    assert (drive.broken.is_settled, drive.broken.kind) == (True, BreakKind.UNEXPLAINED)
+    assert drive.moments[-1] is Moment.NAMED
+    assert break_sentence(drive.broken).endswith("GPU 1: +1 MiB, nobody listed")
+    told = len(drive.effects)
+    drive.told(Settle())
+    assert len(drive.effects) == told
+
+
 # -- scans -------------------------------------------------------------------------------------
 
 
@@ -686,3 +726,14 @@ def test_the_table_leaves_no_phase_without_a_way_on() -> None:
         (Phase.PROVEN, Sign.CONTINUES),
         (Phase.UNWATCHED, Sign.CONTINUES),
     }
+
+
+def test_a_list_that_can_not_be_read_is_said_in_the_reach() -> None:
+    driver = Driver(hold_s=1.0)
+    blind = replace(reading(0), processes=None, processes_code=999)
+    driver.scanned(scan_of(at_s=1000.25))
+    driver.ticks(5, 0, blind)
+    assert driver.host.is_proven
+    (evidence,) = driver.proof.evidence
+    assert evidence.unlisted == (1,)
+    assert "who is listed on GPU 1 can't be read" in evidence.reach.why

@@ -227,6 +227,56 @@ def test_a_line_cut_off_by_a_full_disk_spoils_no_other(
     assert (folder / f"{run}.jsonl").read_bytes() == b'{"lost"\n{}\n'
 
 
+def test_a_disk_that_is_full_from_the_start_leaves_no_empty_record(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    make(folder, 1)
+    recorder = Recorder(folder, tell=lambda _: None)
+    run = recorder.begin("wait")
+    write, full = os.write, [True]
+
+    def refused(fd: int, data: bytes) -> int:
+        if full and full.pop():
+            raise OSError(28, "No space left on device")
+        return write(fd, data)
+
+    monkeypatch.setattr(record_files.os, "write", refused)
+    with pytest.raises(RecordError, match="No space left"):
+        run.begin_durably(note("one")).result(60)
+    assert list_runs(folder) == (run_of(0),)
+    run.end(ended(0, "done"))
+    assert recorder.end(60)
+    assert says_of(read_record(folder, run.id)) == ["a line could not be written here", "done"]
+
+
+@pytest.mark.parametrize("what", ["_lock", "_sync_folder"])
+def test_a_file_that_can_not_be_held_is_not_left_in_the_way(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, what: str
+) -> None:
+    def refused(_: object) -> None:
+        raise OSError(5, "Input/output error")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(record_files, what, refused)
+        with pytest.raises(OSError, match="Input/output"):
+            RecordFile(folder, run_of(0))
+    assert list_runs(folder) == ()
+    RecordFile(folder, run_of(0)).close()
+
+
+def test_a_folder_that_can_not_be_synced_is_as_good(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refused(_: int) -> None:
+        raise OSError(22, "Invalid argument")
+
+    monkeypatch.setattr(record_files.os, "fsync", refused)
+    file = RecordFile(folder, run_of(0))
+    file.append(b"{}\n")
+    file.close()
+    assert list_runs(folder) == (run_of(0),)
+
+
 # -- many records ------------------------------------------------------------------------------
 
 
@@ -248,6 +298,39 @@ def test_the_oldest_go_first(folder: Path) -> None:
     assert (folder / "notes.txt").exists()
 
 
+def test_a_clock_that_is_set_back_makes_no_record_old(folder: Path) -> None:
+    make(folder, 3)
+    for number, at_s in ((2, 100), (1, 200), (0, 300)):
+        os.utime(folder / f"{run_of(number)}.jsonl", (at_s, at_s))
+    assert list_runs(folder) == tuple(run_of(number) for number in (0, 1, 2))
+    assert prune(folder, most=1) == (run_of(1), run_of(2))
+
+
+def test_what_is_no_plain_file_is_no_record(folder: Path, tmp_path: Path) -> None:
+    make(folder, 1)
+    os.mkfifo(folder / f"{run_of(1)}.jsonl")
+    (tmp_path / "elsewhere").write_text("{}\n")
+    (folder / f"{run_of(2)}.jsonl").symlink_to(tmp_path / "elsewhere")
+    assert list_runs(folder) == (run_of(0),)
+    for number in (1, 2):
+        with pytest.raises(RecordError):
+            read_record(folder, run_of(number))
+
+
+def test_what_is_too_large_is_no_record(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    make(folder, 1, size=100)
+    monkeypatch.setattr(record_files, "MAX_READ_BYTES", 99)
+    with pytest.raises(RecordError, match="no record"):
+        read_record(folder, run_of(0))
+
+
+def test_the_newest_has_a_line_where_any_has(folder: Path) -> None:
+    make(folder, 3)
+    assert find_run(folder, None) == run_of(2)
+    (folder / f"{run_of(1)}.jsonl").write_bytes(b"{}\n")
+    assert find_run(folder, None) == run_of(1)
+
+
 def test_size_counts_and_the_newest_stays(folder: Path) -> None:
     make(folder, 5, size=1000)
     assert prune(folder, most_bytes=2500) == tuple(run_of(number) for number in (2, 1, 0))
@@ -257,6 +340,7 @@ def test_size_counts_and_the_newest_stays(folder: Path) -> None:
 
 def test_a_record_that_is_being_written_stays(folder: Path) -> None:
     file = RecordFile(folder, run_of(0))
+    file.append(b"{}\n")
     make_later = [run_of(number) for number in range(1, 4)]
     for run in make_later:
         (folder / f"{run}.jsonl").write_bytes(b"x")

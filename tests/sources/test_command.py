@@ -56,6 +56,9 @@ def test_what_is_not_there_is_127() -> None:
     done = run("no-such-command-anywhere")
     assert (done.returncode, done.stdout) == (127, b"")
     assert b"no-such-command-anywhere: No such file" in done.stderr
+    done = run("")
+    assert (done.returncode, done.stdout) == (127, b"")
+    assert b"'': No such file" in done.stderr
 
 
 def test_what_can_not_run_is_126(tmp_path: Path) -> None:
@@ -138,3 +141,14 @@ def test_an_error_carries_its_code() -> None:
     with pytest.raises(CommandError) as found:
         run_command(["/no/such/thing"], {})
     assert (found.value.code, found.value.why) == (127, "/no/such/thing: No such file or directory")
+
+
+def test_the_end_is_told_where_ends_of_children_were_ignored() -> None:
+    ignoring = f"import signal; signal.signal(signal.SIGCHLD, signal.SIG_IGN)\n{RUN}"
+    done = subprocess.run(
+        [sys.executable, "-c", ignoring, "sh", "-c", "exit 7"],
+        stdin=subprocess.DEVNULL,
+        timeout=60,
+        check=False,
+    )
+    assert done.returncode == 7

@@ -135,6 +135,7 @@ async def cleaned(
     is_readonly: bool = False,
     confirms_always: bool = False,
     shows_time: bool = False,
+    readonly: frozenset[str] = frozenset(),
 ) -> AsyncIterator[Cleaned]:
     """Run the app over a demo scenario, with families known."""
     clock = Skipping(shows_time=shows_time)
@@ -145,8 +146,14 @@ async def cleaned(
         for past in prehistory(parse_scenario(scenario), 1):
             seed(monitor.history, past.host, past.gpu, int(clock.now()), past.values)
     recorder = Recorder(folder, tell=lambda problem: None)
-    ways = None if is_readonly else CleanWays(recorder=recorder, confirms_always=confirms_always)
-    app = GpudashApp(monitor, clock, Scene(clock), [load_theme("gpudash-dark")[0]], clean=ways)
+    ways = CleanWays(recorder=recorder, confirms_always=confirms_always, readonly=readonly)
+    app = GpudashApp(
+        monitor,
+        clock,
+        Scene(clock),
+        [load_theme("gpudash-dark")[0]],
+        clean=None if is_readonly else ways,
+    )
     async with app.run_test(size=size, notifications=True) as pilot:
         shown = Cleaned(app, pilot, clock, hosts, folder, pace)
 

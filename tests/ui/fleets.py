@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from gpudash.core import families
+from gpudash.core import letters
 from gpudash.core.model import (
     Ancestor,
     Fleet,
@@ -139,7 +139,7 @@ def host(name: str, gpus: tuple[Gpu, ...], **changes: object) -> Host:
 def lettered(*hosts: Host, happenings: tuple[Happening, ...] = ()) -> Fleet:
     fleet = Fleet(hosts=hosts, happenings=happenings)
     for one in hosts:
-        fleet = replace(fleet, letters=families.relettered(fleet, one))
+        fleet = replace(fleet, letters=letters.relettered(fleet, one))
     return fleet
 
 

@@ -120,6 +120,13 @@ async def test_y_ends_what_needs_no_consent_and_nobody_else(tmp_path: Path) -> N
         left = set(machine.tasks(1e6))
         assert not RANKS & left
         assert {31877, 31941, 22310, 1604, 1611, 1702, 40118} <= left
+        # The host is let go of: it ticks as all others do, and its record has its last line.
+        await shown.until(lambda: shown.app._monitor._watches["gpu-a"].interval_s is None)
+        round_ = shown.app._cleanups._round
+        assert round_ is not None
+        await shown.until(lambda: round_.run.has_ended)
+        await shown.until(lambda: "cleaned in" in shown.text())
+        assert "7 processes ended, 2 of them forced" in shown.text()
 
 
 async def test_a_letter_adds_a_family_that_must_be_asked_for(tmp_path: Path) -> None:
@@ -322,6 +329,29 @@ async def test_readonly_has_none_of_it(tmp_path: Path) -> None:
         await shown.press("question_mark")
         assert "clean" not in shown.text().lower().replace("cleaning", "")
         assert shown.orders == []
+
+
+async def test_a_read_only_host_is_left(tmp_path: Path) -> None:
+    async with cleaned(tmp_path, readonly=frozenset({"gpu-a"})) as shown:
+        await shown.press("c")
+        assert not shown.is_planning
+        assert "gpu-a is read-only" in shown.text()
+        assert shown.orders == []
+
+
+async def test_many_hosts_are_one_dialog_and_each_has_its_own_order(tmp_path: Path) -> None:
+    async with cleaned(tmp_path, "fleet:7x2", (120, 60)) as shown:
+        await shown.press("a")
+        plan = await shown.opened("C")
+        assert len(plan.view.plans) == 7
+        assert "Clean 7 hosts" in shown.text()
+        shown.let_read()
+        await shown.press("y")
+        await shown.until(lambda: bool(shown.orders))
+        left = {machine.name: machine.deeds.orders for machine in shown.machines}
+        assert [name for name, orders in left.items() if orders] == ["node07"]
+        assert not shown.app._scene.marks
+        await shown.until(lambda: shown.phase("node01") is Phase.DONE)
 
 
 # -- as text ------------------------------------------------------------------------------------

@@ -206,7 +206,7 @@ def test_the_small_form() -> None:
         story_of(fleets.busy(), stand=Stand("IN USE", 9000, False)), 40, UNICODE
     )
     assert plain(first) == " ■ IN USE" + " " * 23 + "for 16m "
-    assert plain(second).rstrip() == " 577.1 GiB 8/8 GPUs"
+    assert plain(second).rstrip() == " 577.1 GiB 8/8 GPUs            c  clean"
     _, noted = banner_rows(story_of(fleets.busy()), 40, UNICODE, SIMULATED)
     assert plain(noted).endswith(" SIMULATED  ")
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 
 from gpudash.cli import arguments, diagnostics, output
-from gpudash.core.errors import ExitCode
+from gpudash.core.errors import ExitCode, UsageError
 from gpudash.core.explained import Story, told
 from gpudash.core.record import Record
 from gpudash.core.storytelling import as_markdown, as_text
@@ -26,6 +26,8 @@ def run(words: list[str]) -> int:
         return _list(plan.format)
     folder = records_folder()
     record = read_record(folder, find_run(folder, plan.run))
+    if plan.run is None and (newest := list_runs(folder)[0]) != record.run:
+        diagnostics.say(f"gpudash: {newest} has not even its first line: this is an older record")
     story = told(record)
     match plan.format:
         case "json":
@@ -70,6 +72,8 @@ def _parse(words: list[str]) -> argparse.Namespace:
     plan = parser.parse_words(words)
     known = LIST_FORMATS if plan.list else FORMATS
     plan.format = arguments.choose(plan.format or known[0], known, "format")
+    if plan.run == "":
+        raise UsageError("RUN is an empty word", hint="Leave it out for the newest record.")
     if plan.list and plan.run:
         parser.error("--list takes no RUN")
     return plan

@@ -32,8 +32,11 @@ def prove(plan: argparse.Namespace, words: list[str]) -> tuple[Fleet, Proof, str
     """
     with recorded.recording("check", ("gpudash", "check", *words), plan.ways) as record:
         fleet, proof, ending = asyncio.run(_prove(plan, record))
-        record.end(ended(int(ending.exit_code), ending.says))
-        if ending.exit_code is ExitCode.INTERRUPTED:
+        is_interrupted = ending.exit_code is ExitCode.INTERRUPTED
+        # What the command exits with: a proof that did not come in time is unknown.
+        code = ending.exit_code if is_interrupted else proof.exit_code
+        record.end(ended(int(code), ending.says))
+        if is_interrupted:
             raise KeyboardInterrupt
         return fleet, proof, record.id
 
@@ -45,9 +48,13 @@ def _fleet_of(wait: WaitForAll, newest: Fleet) -> Fleet:
     return wait.decided or newest if is_clear and not wait.proof.is_proven else newest
 
 
-def _unsaid(words: str) -> None:
-    """Say nothing on the way: the verdict at the end says it all."""
-    del words
+class _Once(WaitForAll):
+    """Says on the way only why it takes longer: the verdict at the end says it all."""
+
+    def say(self, words: str, *, gist: str = "") -> None:
+        """Say that the hold begins anew, and why."""
+        if gist and gist != words:
+            super().say(words, gist=gist)
 
 
 async def _prove(plan: argparse.Namespace, record: Run) -> tuple[Fleet, Proof, Ending]:
@@ -61,8 +68,8 @@ async def _prove(plan: argparse.Namespace, record: Run) -> tuple[Fleet, Proof, E
     )
     monitor = FleetMonitor(hosts.sources, clock, interval_s=policy.interval_s)
     line = diagnostics.Progress()
-    stage = Stage(monitor=monitor, clock=clock, scan=scanner(monitor), run=record, say=_unsaid)
-    wait = WaitForAll(goal, stage)
+    stage = Stage(monitor=monitor, clock=clock, scan=scanner(monitor), run=record, say=line.say)
+    wait = _Once(goal, stage)
     # What goes wrong is told by the verdict; without a handler Python would print it bare.
     logging.getLogger("gpudash").addHandler(logging.NullHandler())
     on_interrupt(lambda: wait.end(Ending(exit_code=ExitCode.INTERRUPTED, says="interrupted")))

@@ -6,6 +6,7 @@ import contextlib
 from collections.abc import Iterator, Sequence
 
 from gpudash.cli import diagnostics
+from gpudash.cli.interrupted import interrupts_raise
 from gpudash.core.errors import ExitCode, GpudashError
 from gpudash.core.record import ended
 from gpudash.core.ways import Way
@@ -16,13 +17,17 @@ from gpudash.services.recorder import CLOSE_S, Recorder, Run
 @contextlib.contextmanager
 def recording(topic: str, command: Sequence[str], ways: tuple[Way, ...]) -> Iterator[Run]:
     """Begin a record and wait at the end until it is written; who ends it says how it went."""
+    interrupts_raise()
     recorder = Recorder(tell=lambda problem: diagnostics.say(f"gpudash: {problem}"))
     run = recorder.begin(topic)
-    run.begin_durably(first_line(command, tuple(way.name for way in ways)))
     try:
+        run.begin_durably(first_line(command, tuple(way.name for way in ways)))
         yield run
     except GpudashError as error:
         _end(run, int(error.exit_code), error.message)
+        raise
+    except KeyboardInterrupt:
+        _end(run, int(ExitCode.INTERRUPTED), "interrupted")
         raise
     except BaseException as error:
         _end(run, int(ExitCode.UNKNOWN), f"this is a bug in gpudash: {type(error).__name__}")

@@ -81,6 +81,8 @@ def _split(words: list[str]) -> tuple[list[str], tuple[str, ...] | None]:
     command = tuple(words[at + 1 :])
     if not command:
         raise UsageError("no command follows --", hint="Example: gpudash wait --zero -- make train")
+    if not command[0]:
+        raise UsageError("the command after -- is an empty word", hint="Is a variable unset?")
     return words[:at], command
 
 

@@ -40,6 +40,7 @@ from gpudash.core.proof.talk import RequestScan as RequestScan
 from gpudash.core.proof.talk import Restart as Restart
 from gpudash.core.proof.talk import Scanned as Scanned
 from gpudash.core.proof.talk import SetRate as SetRate
+from gpudash.core.proof.talk import Settle as Settle
 from gpudash.core.proof.talk import Stop as Stop
 from gpudash.core.proof.talk import Tell as Tell
 from gpudash.core.proof.values import HostProof as HostProof

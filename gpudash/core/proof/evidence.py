@@ -10,7 +10,7 @@ from gpudash.core.holders import OUTSIDE
 from gpudash.core.holding import Device, Process, Reach, Scan, is_probe, reach_of
 from gpudash.core.model import GpuInfo, Host
 from gpudash.core.names import clean_text
-from gpudash.core.units import plural
+from gpudash.core.units import index_list, plural
 from gpudash.core.verify import GpuVerdict, Verdict
 
 SCAN_FRESH_S = 10.0
@@ -80,6 +80,8 @@ class Evidence:
     first_scan: Scan | None = None
     last_scan: Scan | None = None
     """When the hold was complete; None until it came."""
+    unlisted: tuple[int, ...] = ()
+    """Indices of GPUs whose process list could not be read at some time of the hold."""
     notes: tuple[str, ...] = ()
     """What is odd and does not vote, each once, as clauses: `GPU 2: utilisation reads 100 % …`."""
 
@@ -102,6 +104,10 @@ class Evidence:
     def reach(self) -> Reach:
         """How far it sees, by the newest scan."""
         why = reach_of(self.scan).why
+        if self.unlisted:
+            many = len(self.unlisted) > 1
+            gpus = index_list(list(self.unlisted))
+            why = (*why, f"who is listed on GPU{'s' if many else ''} {gpus} can't be read")
         if self.scan is None and not self.sees_host_pids:
             why = (*why, OUTSIDE)
         return Reach(why=why)
@@ -142,6 +148,7 @@ def begin_evidence(host: Host, gpus: tuple[GpuVerdict, ...], tick: Tick, basis: 
         source=facts.source,
         boot_id=facts.boot_id,
         sees_host_pids=pids_are_local(host),
+        unlisted=_unlisted(gpus),
         is_simulated=host.is_simulated,
         notes=_notes(gpus),
     )
@@ -164,6 +171,20 @@ def grown(evidence: Evidence, gpus: tuple[GpuVerdict, ...], tick: Tick, basis: B
         samples=evidence.samples + 1,
         longest_gap_s=gap_s if evidence.proven is None else evidence.longest_gap_s,
         notes=notes,
+        unlisted=evidence.unlisted
+        if len(evidence.unlisted) == len(gpus)
+        else tuple(sorted({*evidence.unlisted, *_unlisted(gpus)})),
+    )
+
+
+def _unlisted(gpus: tuple[GpuVerdict, ...]) -> tuple[int, ...]:
+    """Return the GPUs of which the driver does not say who is on them."""
+    return tuple(
+        gpu.gpu.info.index
+        for gpu in gpus
+        if gpu.gpu.reading is not None
+        and gpu.gpu.reading.processes is None
+        and not gpu.gpu.reading.mig
     )
 
 

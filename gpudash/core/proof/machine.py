@@ -9,7 +9,7 @@ from gpudash.core.holding import Scan
 from gpudash.core.model import Fleet, Host
 from gpudash.core.proof.evidence import Tick, speaks_for
 from gpudash.core.proof.moves import MOVES, Case, Moved, ask_scan, slow_down
-from gpudash.core.proof.naming import explained, named
+from gpudash.core.proof.naming import NAMING_S, explained, named
 from gpudash.core.proof.phases import TABLE, Phase, Sign
 from gpudash.core.proof.signs import Reading, quickest_after, sign_of
 from gpudash.core.proof.talk import (
@@ -19,6 +19,7 @@ from gpudash.core.proof.talk import (
     Observed,
     Restart,
     Scanned,
+    Settle,
     Stop,
     Tell,
 )
@@ -72,6 +73,8 @@ def step(proof: Proof, told: Input, at_s: float) -> tuple[Proof, Effects]:
             names = told.hosts or tuple(host.name for host in proof.hosts)
             moves = [_restarted(_host(proof, name)) for name in names]
             return _with(proof, at_s, *moves)
+        case Settle():
+            return _with(proof, at_s, *(_settled(host) for host in proof.hosts))
         case Stop():
             stopped = replace(proof, is_stopped=True)
             return _with(stopped, at_s, *(slow_down(host) for host in proof.hosts))
@@ -168,6 +171,13 @@ def _named(proof: HostProof, host: Host, at_s: float, effects: Effects) -> Moved
     if now.is_settled:
         effects += (Tell(host=proof.name, moment=Moment.NAMED, broken=now),)
     return proof, effects
+
+
+def _settled(proof: HostProof) -> Moved:
+    """Ask nobody any more: what has no name by now is unexplained."""
+    if proof.broken is None or proof.judged is None:
+        return proof, ()
+    return _named(proof, proof.judged.host, proof.broken.at_s + NAMING_S, ())
 
 
 # -- scans -------------------------------------------------------------------------------------

@@ -11,7 +11,7 @@ from gpudash.core.proof.naming import named
 from gpudash.core.proof.phases import RUNNING, Phase, Sign, State
 from gpudash.core.proof.signs import Reading
 from gpudash.core.proof.talk import Effects, Moment, RequestScan, SetRate, Tell
-from gpudash.core.proof.values import HostProof, Policy
+from gpudash.core.proof.values import RATE_TICKS, HostProof, Policy
 from gpudash.core.verify import HostVerdict
 
 
@@ -45,7 +45,7 @@ def begin_hold(proof: HostProof, case: Case) -> Moved:
     proof = replace(proof, phase=case.after, evidence=evidence, delay=why, unwatched_since_s=None)
     effects: Effects = (Tell(host=proof.name, moment=moment, evidence=evidence),)
     if not proof.is_fast:
-        proof = replace(proof, is_fast=True)
+        proof = replace(proof, is_fast=True, patience=RATE_TICKS)
         effects += (SetRate(host=proof.name, interval_s=case.policy.interval_s),)
     if evidence.first_scan is None:
         proof, asked = ask_scan(proof, "start")
@@ -103,6 +103,9 @@ def _prove(proof: HostProof) -> Moved:
 def interrupt(proof: HostProof, case: Case) -> Moved:
     """Take a clear sample that does not go on with the ones before."""
     if case.after in RUNNING:
+        if _is_rate_change(proof, case):
+            quiet = replace(case, reading=replace(case.reading, sign=Sign.CLEAR, why=""))
+            return begin_hold(replace(proof, patience=proof.patience - 1), quiet)
         return begin_hold(proof, case)
     broken = break_of_link(
         BreakKind.STALE,
@@ -113,6 +116,15 @@ def interrupt(proof: HostProof, case: Case) -> Moved:
         was_proven=True,
     )
     return _break(proof, case, broken)
+
+
+def _is_rate_change(proof: HostProof, case: Case) -> bool:
+    """Tell whether nothing but the slower rate of before lies between the first two samples."""
+    _, tick = _sample(case.reading)
+    first = proof.evidence
+    if first is None or first.samples > 1 or not proof.patience:
+        return False
+    return tick.seq == first.last.seq + 1 and tick.host_s > first.last.host_s
 
 
 def fail(proof: HostProof, case: Case) -> Moved:

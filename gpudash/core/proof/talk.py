@@ -41,7 +41,12 @@ class Stop:
     """The proof isn't wanted any more; nothing may follow."""
 
 
-Input = Observed | Scanned | Restart | Stop
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Settle:
+    """Nobody asks any more who broke it: what is known by now is all."""
+
+
+Input = Observed | Scanned | Restart | Settle | Stop
 
 
 # -- what a proof asks for ---------------------------------------------------------------------

@@ -17,6 +17,8 @@ HOLD_S = 10.0
 INTERVAL_S = 0.25
 """Four samples a second, while holding."""
 GAP_INTERVALS = 3
+RATE_TICKS = 2
+"""So many samples may still come at the slower rate after the faster one was asked for."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -67,6 +69,8 @@ class HostProof:
     """The greeting or sample of this probe that came soonest after it was read."""
     is_fast: bool = False
     """The faster rate was asked for and not given back."""
+    patience: int = 0
+    """So many gaps right after the faster rate was asked for are no failure of the hold."""
     scans_for: str = ""
     """What a scan was asked for: `start`, `end`, `break`; empty when none is under way."""
 

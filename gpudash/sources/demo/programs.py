@@ -14,7 +14,7 @@ from gpudash.core.families import INITIAL_PID_NAMESPACE
 from gpudash.core.wire import PROTOCOL
 from gpudash.sources.demo.machine import H200, MIB, Holding, Instant, Machine, Slice
 from gpudash.sources.demo.noise import key_of
-from gpudash.sources.demo.scans import bus_id, rest_of, rows_of
+from gpudash.sources.demo.scans import rest_of, roster_entry, rows_of
 from gpudash.sources.demo.tasks import Task
 
 TOKEN = "gpudash-demo"
@@ -90,7 +90,7 @@ class Sampler(_Program):
     def _hello(self, at_s: float) -> bytes:
         machine = self._machine
         kind = machine.boards[0] if machine.boards else H200
-        roster = [_roster_entry(machine, gpu) for gpu in range(len(machine.boards))]
+        roster = [roster_entry(machine, gpu) for gpu in range(len(machine.boards))]
         return self._line(
             at_s,
             t="hello",
@@ -206,6 +206,12 @@ class Hand(_Program):
                 return self._processes(order, at_s)
             case "scan":
                 return self._scan(order, at_s)
+            case "leavings":
+                # Nobody here leaves shared memory or ports behind.
+                said: dict[str, object] = {"rows": [], "unread": 0, "ports": []}
+                return self._line(at_s, t="leavings", id=order["id"], **said) + self._ack(
+                    order, at_s
+                )
             case "order" | "report" | "abort":
                 return self._carry(order, at_s)
         return super()._obey(order, at_s)
@@ -279,20 +285,6 @@ class Hand(_Program):
 
     def _start_ticks(self, task: Task) -> int:
         return round(uptime_s(self._machine, task.started_s) * TICKS_A_SECOND)
-
-
-def _roster_entry(machine: Machine, gpu: int) -> dict[str, object]:
-    board = machine.boards[gpu]
-    entry: dict[str, object] = {
-        "index": gpu,
-        "uuid": machine.gpu_uuid(gpu),
-        "bus": bus_id(gpu),
-        "name": board.name,
-        "total": board.total_mib * MIB,
-        "reserved": board.reserved_mib * MIB,
-        "limit": board.limit_w * 1000,
-    }
-    return entry | ({"mig": True} if any(piece.gpu == gpu for piece in machine.slices) else {})
 
 
 def _row(holding: Holding) -> list[object]:

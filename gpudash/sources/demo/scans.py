@@ -1,10 +1,10 @@
-"""What a scan of a simulated host says: its living processes, and the GPUs that each has open."""
+"""What is said of a simulated host: its GPUs, its living processes, and who has which open."""
 
 from __future__ import annotations
 
 from gpudash.core.families import INITIAL_PID_NAMESPACE
 from gpudash.sources.demo.deeds import HAND_PID
-from gpudash.sources.demo.machine import Machine
+from gpudash.sources.demo.machine import MIB, Machine
 from gpudash.sources.demo.noise import key_of
 from gpudash.sources.demo.tasks import Task
 
@@ -14,6 +14,21 @@ TICKS_A_SECOND = 100
 def bus_id(gpu: int) -> str:
     """Return the bus id of a simulated GPU."""
     return f"00000000:{0x0A + 0x11 * gpu % 0xF0:02X}:00.0"
+
+
+def roster_entry(machine: Machine, gpu: int) -> dict[str, object]:
+    """Return what a greeting says of one GPU."""
+    board = machine.boards[gpu]
+    entry: dict[str, object] = {
+        "index": gpu,
+        "uuid": machine.gpu_uuid(gpu),
+        "bus": bus_id(gpu),
+        "name": board.name,
+        "total": board.total_mib * MIB,
+        "reserved": board.reserved_mib * MIB,
+        "limit": board.limit_w * 1000,
+    }
+    return entry | ({"mig": True} if any(piece.gpu == gpu for piece in machine.slices) else {})
 
 
 def rows_of(

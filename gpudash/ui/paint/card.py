@@ -48,7 +48,8 @@ def _first(sight: GpuSight, columns: CardColumns, width: int) -> Row:
     row = (*start, *bar, (" ", "text"), *fit(memory, _NUMBERS))
     if sight.progress is not None:
         return fit(
-            (*row, *spread(_main_words(sight, 60), sight.progress.right, columns.process)), width
+            (*row, *spread(_main_words(sight, 60), sight.progress.right, columns.process, "…")),
+            width,
         )
     room = columns.process - 8
     return (*row, *fit(_main_words(sight, room), room, "…"), age_span(sight, 8))

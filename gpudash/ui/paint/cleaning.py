@@ -115,14 +115,15 @@ def _next_words(view: CleaningView, targets: list[Target], *, is_wide: bool) -> 
     stuck = [target.identity.pid for target in targets if target.fate is Fate.STUCK]
     if stuck:
         return f"pid {stuck[0]} does not end: it waits in the kernel"
-    left = sum(not target.is_over for target in targets)
+    there = [target for target in targets if not target.is_over]
+    left = len(there)
     asked = [one.course.first_asked_s for one in view.hosts if one.course and one.course.asked]
     words = f"asked to end at {view.wall_of(min(asked))}. " if asked and is_wide else ""
     if not asked:
         return "the order is on its way"
     if left:
-        many = plural(left, "process", "processes")
-        return f"{words}{many} left{_force_words(view)}"
+        many = plural(left, "process", "processes") if is_wide else str(left)
+        return f"{words}{many} left{_force_words(view, there)}"
     return f"{words}All ended: waiting for the memory"
 
 
@@ -139,8 +140,8 @@ def next_force_s(view: CleaningView) -> float | None:
     return min(times, default=None)
 
 
-def _force_words(view: CleaningView) -> str:
-    if any(one.state.is_forced for one in view.hosts):
+def _force_words(view: CleaningView, there: list[Target]) -> str:
+    if all(target.fate is Fate.FORCED for target in there):
         return ", forced"
     at_s = next_force_s(view)
     if at_s is None:

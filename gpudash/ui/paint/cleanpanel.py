@@ -22,7 +22,7 @@ from gpudash.ui.paint.cleaning import (
     to_free,
 )
 from gpudash.ui.paint.glyphs import Glyphs
-from gpudash.ui.paint.spans import Row, finished, fit, left, outside, right
+from gpudash.ui.paint.spans import Row, cell_width, finished, fit, left, outside, right
 
 _SPARE_S = 2.0
 _LEAST_S = 4.0
@@ -143,8 +143,11 @@ def _process(
     )
     owner = owner_of_family(family) if family else None
     colour = TEXT_OF[owner] if owner else "leftover"
-    words = f"{name} {detail}".strip() if not target.is_heir else f"born since, pid {pid}"
     room = axis.who - 4 - 8
+    words = f"{name} {detail}".strip() if not target.is_heir else "born since"
+    if cell_width(words) > room:
+        # The letter says which family it is of.
+        words = detail if cell_width(detail) <= room else detail.rpartition(" ")[2]
     start: Row = (
         (f" {left(one.letters.get(pid, glyphs.nothing), 2)}", f"{colour} b"),
         (left(fit(((words, ""),), room, glyphs.cut)[0][0], room), "text"),

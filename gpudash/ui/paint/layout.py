@@ -24,6 +24,8 @@ LINES_SPARE = 3
 """Rows that lines of several hosts leave: a screen that they fill to the last row is a wall."""
 PANEL_LEAST = 12
 """What must be left below cards for a panel that the screen is about."""
+PANEL_SMALL = 8
+"""So much it takes even from the hosts."""
 EVENTS_WANTED = 7
 """Five happenings and the borders: what cards must leave room for."""
 
@@ -73,6 +75,8 @@ def plan(
         holders = min(holders_wanted, free - cards) if density else holders
     density = density or _density(width, hosts, free - holders, free)
     panes = pane_heights(hosts, density, width)
+    if is_panel_first:
+        holders = min(holders, max(free - sum(panes), min(PANEL_SMALL, free // 2)))
     if density is Density.LINE and len(hosts) > 1 and free - holders < sum(panes) <= free:
         left = free - sum(panes)
         holders = left if left >= HOLDERS_LEAST else 0

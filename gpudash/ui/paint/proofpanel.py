@@ -110,6 +110,9 @@ def _looks(view: ProofView) -> list[tuple[str, str, bool | None]]:
         asked = any(host.scans_for for host in view.proof.hosts)
         words = "first look under way" if asked else "not looked for: only memory is proven"
         return [("holders", words, False)]
+    if any(one.unlisted for one in evidence):
+        words = "the driver's list of processes can't be read: only memory is proven"
+        return [("holders", words, False)]
     handles = [outside(one.handles, 120) for one in evidence if one.handles]
     seen = handles[0] if handles else "none with memory or a handle"
     if len(last) < len(evidence):

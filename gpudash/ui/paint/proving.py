@@ -97,6 +97,8 @@ def _began_s(proof: Proof) -> float:
 
 def _holders(proof: Proof) -> str:
     handles = [one.handles for one in proof.evidence if one.handles]
+    if any(one.unlisted for one in proof.evidence):
+        return "holders not readable, memory is"
     if not handles:
         return "no holders" if all(one.scan for one in proof.evidence) else "nobody listed"
     if len(handles) > 1:
