@@ -577,7 +577,7 @@ def test_a_stopped_shell_job_with_children(stage: Stage) -> None:
 PLACES = (
     *("gnome-terminal-server", "konsole", "kitty", "alacritty", "xterm", "terminator"),
     *("mosh-server", "tmate", "ttyd", "nvim", "emacs", "gdb", "pycharm", "bwrap"),
-    *("apptainer/starter", "lxc-start", "gitlab-runner", "Runner.Worker", "sge_shepherd"),
+    *("lxc-start", "gitlab-runner", "Runner.Worker", "sge_shepherd"),
 )
 """In which people work, or from which work is started for them: all of it would end with them."""
 
@@ -589,6 +589,7 @@ def test_what_work_was_started_from_stays(stage: Stage) -> None:
     java = ("java", "-Xmx2g", "-Didea.paths.selector=PyCharm", "com.intellij.idea.Main")
     places = [scene.actor(above(f"/usr/bin/{name}", below=job), group=True) for name in PLACES]
     places.append(scene.actor(above(*java, below=job), group=True))
+    places.append(scene.actor(above("Apptainer runtime parent", below=job), group=True))
     done = scene.clean()
     assert (done.code, done.gpu_outcomes) == (0, ["CLEANED", "CLEANED"]), done.text
     assert done.fates == dict.fromkeys(scene.pids("below"), "ended")
