@@ -271,7 +271,8 @@ class Scene:
     def cgroup(self, path: str) -> Path:
         """Make a real control group whose path ends so; whoever goes in is shown there.
 
-        The hierarchy is the machine's: each scene has a place of its own in it, removed by `close`.
+        The hierarchy is the machine's: each scene has a place of its own in it, which is removed at
+        its end, however it ends.
         """
         if self._groups is None:
             mounted = self.folder / CGROUPS
@@ -279,17 +280,18 @@ class Scene:
             mount = shutil.which("mount")
             assert mount, "mount is needed"
             subprocess.run([mount, "-t", "cgroup2", "none", str(mounted)], check=True)
+            self.stage.at_end(self._close)
             self._groups = mounted / f"gpudash-test-{os.getpid()}-{time.monotonic_ns()}"
         group = self._groups / path.lstrip("/")
         group.mkdir(parents=True)
         return group
 
-    def close(self) -> None:
-        """Remove the control groups; their processes are ended first."""
-        if self._groups is None:
+    def _close(self) -> None:
+        """Remove the control groups; their processes, all but this one, are ended first."""
+        if self._groups is None or not self._groups.exists():
             return
-        kill = self._groups / "cgroup.kill"
-        kill.write_text("1")
+        enter(self._groups.parent)
+        (self._groups / "cgroup.kill").write_text("1")
         self.until(self._is_empty)
         for folder, _, _ in os.walk(self._groups, topdown=False):
             os.rmdir(folder)

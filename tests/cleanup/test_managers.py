@@ -61,20 +61,17 @@ def test_a21_ollama_as_a_service(stage: Stage) -> None:
         actor.rest()
 
     root = scene.actor(server, session=True)
-    try:
-        refused = scene.clean()
-        assert (refused.code, refused.gpu_outcomes) == (1, ["MANAGED", "CLEANED"]), refused.text
-        manager = refused.planned[root]["manager"]
-        assert manager["commands"] == [["systemctl", "stop", "ollama.service"]]
-        assert manager["restarts"] is True
-        assert scene.lives(root, scene.pid("runner"))
-        done = scene.clean("--managed")
-        assert (done.code, done.gpu_outcomes) == (0, ["CLEANED", "CLEANED"]), done.text
-        assert scene.ran("systemctl")[-1] == "stop ollama.service"
-        assert done.fates == {}, "gpudash signalled nobody"
-        assert scene.died(root, scene.pid("runner"))
-    finally:
-        scene.close()
+    refused = scene.clean()
+    assert (refused.code, refused.gpu_outcomes) == (1, ["MANAGED", "CLEANED"]), refused.text
+    manager = refused.planned[root]["manager"]
+    assert manager["commands"] == [["systemctl", "stop", "ollama.service"]]
+    assert manager["restarts"] is True
+    assert scene.lives(root, scene.pid("runner"))
+    done = scene.clean("--managed")
+    assert (done.code, done.gpu_outcomes) == (0, ["CLEANED", "CLEANED"]), done.text
+    assert scene.ran("systemctl")[-1] == "stop ollama.service"
+    assert done.fates == {}, "gpudash signalled nobody"
+    assert scene.died(root, scene.pid("runner"))
 
 
 @in_a_room
@@ -96,17 +93,14 @@ def test_a22_a_container_that_was_removed(stage: Stage) -> None:
 
     scene.orphan(worker, "worker", session=True)
     command_line = scene.actor(client, group=True)
-    try:
-        done = scene.clean("--leftovers")
-        assert (done.code, done.gpu_outcomes) == (0, ["CLEANED", "CLEANED"]), done.text
-        family = done.planned[scene.pid("worker")]
-        assert family["manager"]["is_gone"] is True
-        assert any("left over from docker container 0123456789ab" in why for why in family["why"])
-        assert scene.of(scene.pid("worker")) == ["TERM", "exit -15"]
-        assert not any(words.startswith("stop") for words in scene.ran("docker"))
-        assert scene.lives(command_line)
-    finally:
-        scene.close()
+    done = scene.clean("--leftovers")
+    assert (done.code, done.gpu_outcomes) == (0, ["CLEANED", "CLEANED"]), done.text
+    family = done.planned[scene.pid("worker")]
+    assert family["manager"]["is_gone"] is True
+    assert any("left over from docker container 0123456789ab" in why for why in family["why"])
+    assert scene.of(scene.pid("worker")) == ["TERM", "exit -15"]
+    assert not any(words.startswith("stop") for words in scene.ran("docker"))
+    assert scene.lives(command_line)
 
 
 @in_a_room
@@ -120,18 +114,15 @@ def test_a22_a_container_that_lives(stage: Stage) -> None:
         f"stop) while read pid; do kill -TERM $pid; done < {group}/cgroup.procs ;; esac",
     )
     root = scene.actor(program(group, "vllm", "serve"), session=True)
-    try:
-        refused = scene.clean()
-        assert (refused.code, refused.gpu_outcomes) == (1, ["MANAGED", "CLEANED"]), refused.text
-        stop = ["docker", "stop", "-t", "7", CONTAINER[:12]]
-        assert refused.planned[root]["manager"]["commands"] == [stop]
-        assert scene.lives(root)
-        done = scene.clean("--managed")
-        assert (done.code, done.gpu_outcomes) == (0, ["CLEANED", "CLEANED"]), done.text
-        assert scene.ran("docker")[-1] == " ".join(stop[1:])
-        assert scene.of(root) == ["TERM", "exit -15"]
-    finally:
-        scene.close()
+    refused = scene.clean()
+    assert (refused.code, refused.gpu_outcomes) == (1, ["MANAGED", "CLEANED"]), refused.text
+    stop = ["docker", "stop", "-t", "7", CONTAINER[:12]]
+    assert refused.planned[root]["manager"]["commands"] == [stop]
+    assert scene.lives(root)
+    done = scene.clean("--managed")
+    assert (done.code, done.gpu_outcomes) == (0, ["CLEANED", "CLEANED"]), done.text
+    assert scene.ran("docker")[-1] == " ".join(stop[1:])
+    assert scene.of(root) == ["TERM", "exit -15"]
 
 
 @in_a_room
@@ -140,18 +131,15 @@ def test_b01_a_unit_that_starts_again(stage: Stage) -> None:
     scene = Scene(stage)
     group = unit(scene, "x.service")
     root, bystander = scene.actor(program(group, "/opt/x"), session=True), scene.bystander()
-    try:
-        refused = scene.clean()
-        assert (refused.code, refused.gpu_outcomes) == (1, ["MANAGED", "CLEANED"]), refused.text
-        assert "it starts again what is ended past it" in refused.planned[root]["why"]
-        assert scene.lives(root)
-        done = scene.clean("--managed")
-        assert (done.code, done.gpu_outcomes) == (0, ["CLEANED", "CLEANED"]), done.text
-        assert scene.ran("systemctl")[-1] == "stop x.service"
-        assert scene.of(root) == ["TERM", "exit -15"], "it was systemctl that signalled"
-        assert scene.lives(bystander)
-    finally:
-        scene.close()
+    refused = scene.clean()
+    assert (refused.code, refused.gpu_outcomes) == (1, ["MANAGED", "CLEANED"]), refused.text
+    assert "it starts again what is ended past it" in refused.planned[root]["why"]
+    assert scene.lives(root)
+    done = scene.clean("--managed")
+    assert (done.code, done.gpu_outcomes) == (0, ["CLEANED", "CLEANED"]), done.text
+    assert scene.ran("systemctl")[-1] == "stop x.service"
+    assert scene.of(root) == ["TERM", "exit -15"], "it was systemctl that signalled"
+    assert scene.lives(bystander)
 
 
 @in_a_room
@@ -161,14 +149,11 @@ def test_b01_a_unit_that_can_not_be_stopped_is_not_gone_around(stage: Stage) -> 
     group = scene.cgroup("/system.slice/x.service")
     scene.command("systemctl", 'case "$1" in stop) echo "Access denied" >&2; exit 4 ;; esac')
     root = scene.actor(program(group, "/opt/x"), session=True)
-    try:
-        done = scene.clean("--managed")
-        assert (done.code, done.gpu_outcomes) == (1, ["MANAGED", "CLEANED"]), done.text
-        assert done.families[root]["outcome"] == "MANAGED"
-        assert "stop x.service" in scene.ran("systemctl")
-        assert scene.lives(root)
-    finally:
-        scene.close()
+    done = scene.clean("--managed")
+    assert (done.code, done.gpu_outcomes) == (1, ["MANAGED", "CLEANED"]), done.text
+    assert done.families[root]["outcome"] == "MANAGED"
+    assert "stop x.service" in scene.ran("systemctl")
+    assert scene.lives(root)
 
 
 @in_a_room
@@ -249,18 +234,15 @@ def test_b05_a_pod(stage: Stage) -> None:
         actor.rest()
 
     root = scene.actor(play, session=True)
-    try:
-        done = scene.clean("--managed")
-        assert (done.code, done.gpu_outcomes) == (1, ["MANAGED", "CLEANED"]), done.text
-        manager = done.planned[root]["manager"]
-        assert manager["commands"] == [["kubectl", "-n", "ml", "delete", "pod", "llm-0"]]
-        assert manager["is_run"] is False
-        assert done.planned[root]["action"] == "leave"
-        assert scene.ran("kubectl") == []
-        assert not any("stop" in words or "rm" in words for words in scene.ran("crictl"))
-        assert scene.lives(root)
-    finally:
-        scene.close()
+    done = scene.clean("--managed")
+    assert (done.code, done.gpu_outcomes) == (1, ["MANAGED", "CLEANED"]), done.text
+    manager = done.planned[root]["manager"]
+    assert manager["commands"] == [["kubectl", "-n", "ml", "delete", "pod", "llm-0"]]
+    assert manager["is_run"] is False
+    assert done.planned[root]["action"] == "leave"
+    assert scene.ran("kubectl") == []
+    assert not any("stop" in words or "rm" in words for words in scene.ran("crictl"))
+    assert scene.lives(root)
 
 
 def job(scene: Scene, squeue: str) -> tuple[Path, int]:
@@ -282,17 +264,14 @@ def test_b06_a_job_that_lives(stage: Stage) -> None:
     """scancel is printed, by step before the whole job, and never run."""
     scene = Scene(stage)
     _, rank = job(scene, "echo RUNNING")
-    try:
-        done = scene.clean("--managed")
-        assert (done.code, done.gpu_outcomes) == (1, ["MANAGED", "CLEANED"]), done.text
-        assert done.planned[rank]["manager"]["commands"] == [
-            ["scancel", "--signal=TERM", "42.0"],
-            ["scancel", "42"],
-        ]
-        assert scene.ran("scancel") == []
-        assert scene.lives(rank)
-    finally:
-        scene.close()
+    done = scene.clean("--managed")
+    assert (done.code, done.gpu_outcomes) == (1, ["MANAGED", "CLEANED"]), done.text
+    assert done.planned[rank]["manager"]["commands"] == [
+        ["scancel", "--signal=TERM", "42.0"],
+        ["scancel", "42"],
+    ]
+    assert scene.ran("scancel") == []
+    assert scene.lives(rank)
 
 
 @in_a_room
@@ -301,14 +280,11 @@ def test_b06_a_job_that_is_gone(stage: Stage) -> None:
     scene = Scene(stage)
     message = "slurm_load_jobs error: Invalid job id specified"
     _, rank = job(scene, f'echo "{message}" >&2; exit 1')
-    try:
-        done = scene.clean("--leftovers")
-        assert (done.code, done.gpu_outcomes) == (0, ["CLEANED", "CLEANED"]), done.text
-        assert any("left over from Slurm job 42" in why for why in done.planned[rank]["why"])
-        assert scene.of(rank) == ["TERM", "exit -15"]
-        assert scene.ran("scancel") == []
-    finally:
-        scene.close()
+    done = scene.clean("--leftovers")
+    assert (done.code, done.gpu_outcomes) == (0, ["CLEANED", "CLEANED"]), done.text
+    assert any("left over from Slurm job 42" in why for why in done.planned[rank]["why"])
+    assert scene.of(rank) == ["TERM", "exit -15"]
+    assert scene.ran("scancel") == []
 
 
 @in_a_room

@@ -50,15 +50,12 @@ def test_c01_the_fabric_manager(stage: Stage) -> None:
     by_name = scene.actor(service("nv-fabricmanager"), session=True)
     in_unit = scene.actor(by_unit, session=True)
     tenant = scene.holder(0, 1)
-    try:
-        done = scene.clean("--all-users", "--managed", "--force")
-        assert (done.code, done.gpu_outcomes) == (0, ["CLEANED", "CLEANED"]), done.text
-        assert done.fates == {tenant: "ended"}
-        assert kept(done) == {"nv-fabricmanager": sorted([by_name, in_unit])}
-        assert scene.of(tenant) == ["exit -9"]
-        assert scene.lives(by_name, in_unit)
-    finally:
-        scene.close()
+    done = scene.clean("--all-users", "--managed", "--force")
+    assert (done.code, done.gpu_outcomes) == (0, ["CLEANED", "CLEANED"]), done.text
+    assert done.fates == {tenant: "ended"}
+    assert kept(done) == {"nv-fabricmanager": sorted([by_name, in_unit])}
+    assert scene.of(tenant) == ["exit -9"]
+    assert scene.lives(by_name, in_unit)
 
 
 @in_a_room

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 import os
 import signal
+import socket
 import time
 from pathlib import Path
 
@@ -121,8 +122,6 @@ def test_our_own_container_is_no_manager(stage: Stage) -> None:
     done = scene.clean()
     assert (done.code, done.fates) == (0, {holder: "ended"}), done.text
     assert done.planned[holder]["manager"] is None
-    (group.parents[2] / "cgroup.procs").write_text(str(os.getpid()))
-    scene.close()
 
 
 @in_a_room
@@ -132,13 +131,10 @@ def test_cron_and_sshd_are_doors_and_no_managers(stage: Stage) -> None:
     groups = [scene.cgroup(f"/system.slice/{name}") for name in ("cron.service", "ssh.service")]
     groups.append(scene.cgroup("/user.slice/user-0.slice/session-3.scope"))
     jobs = [scene.actor(program(group, "python", "job.py"), session=True) for group in groups]
-    try:
-        done = scene.clean()
-        assert (done.code, done.gpu_outcomes) == (0, ["CLEANED", "CLEANED"]), done.text
-        assert done.fates == dict.fromkeys(jobs, "ended")
-        assert scene.ran("systemctl") == []
-    finally:
-        scene.close()
+    done = scene.clean()
+    assert (done.code, done.gpu_outcomes) == (0, ["CLEANED", "CLEANED"]), done.text
+    assert done.fates == dict.fromkeys(jobs, "ended")
+    assert scene.ran("systemctl") == []
 
 
 @in_a_room
@@ -151,17 +147,14 @@ def test_a_unit_of_the_user_and_a_container_of_podman(stage: Stage) -> None:
         scene.command(name, "exit 1")
     served = scene.actor(program(unit, "llm"), session=True)
     boxed = scene.actor(program(box, "llm", gpu=1), session=True)
-    try:
-        done = scene.clean()
-        assert (done.code, done.gpu_outcomes) == (1, ["MANAGED", "MANAGED"]), done.text
-        commands = [done.planned[pid]["manager"]["commands"] for pid in (served, boxed)]
-        assert commands == [
-            [["systemctl", "--user", "stop", "llm.service"]],
-            [["podman", "stop", "-t", "10", CONTAINER[:12]]],
-        ]
-        assert scene.lives(served, boxed)
-    finally:
-        scene.close()
+    done = scene.clean()
+    assert (done.code, done.gpu_outcomes) == (1, ["MANAGED", "MANAGED"]), done.text
+    commands = [done.planned[pid]["manager"]["commands"] for pid in (served, boxed)]
+    assert commands == [
+        [["systemctl", "--user", "stop", "llm.service"]],
+        [["podman", "stop", "-t", "10", CONTAINER[:12]]],
+    ]
+    assert scene.lives(served, boxed)
 
 
 @in_a_room
@@ -171,11 +164,8 @@ def test_what_a_stopped_unit_left_behind(stage: Stage) -> None:
     group = scene.cgroup("/system.slice/llm.service")
     scene.command("systemctl", 'printf "LoadState=loaded\\nActiveState=inactive\\nRestart=no\\n"')
     scene.orphan(program(group, "VLLM::Worker_TP0"), "worker", session=True)
-    try:
-        done = scene.clean("--leftovers")
-        assert (done.code, done.fates) == (0, {scene.pid("worker"): "ended"}), done.text
-    finally:
-        scene.close()
+    done = scene.clean("--leftovers")
+    assert (done.code, done.fates) == (0, {scene.pid("worker"): "ended"}), done.text
 
 
 @in_a_room
@@ -184,12 +174,9 @@ def test_a_manager_that_hangs_counts_as_alive(stage: Stage) -> None:
     group = scene.cgroup(f"/docker/{CONTAINER}")
     scene.command("docker", "while :; do :; done")
     worker = scene.actor(program(group, "VLLM::Worker_TP0"), session=True)
-    try:
-        done = scene.clean("--leftovers")
-        assert (done.code, done.gpu_outcomes) == (1, ["MANAGED", "CLEANED"]), done.text
-        assert scene.lives(worker)
-    finally:
-        scene.close()
+    done = scene.clean("--leftovers")
+    assert (done.code, done.gpu_outcomes) == (1, ["MANAGED", "CLEANED"]), done.text
+    assert scene.lives(worker)
 
 
 @in_a_room
@@ -658,13 +645,10 @@ def test_desktop_programs_that_also_compute(stage: Stage) -> None:
 
     firefox = scene.actor(draws(browser, "firefox"), session=True)
     job = scene.actor(draws(terminal, "isaac-sim"), session=True)
-    try:
-        done = scene.clean()
-        assert (done.code, done.gpu_outcomes) == (1, ["PROTECTED", "CLEANED"]), done.text
-        assert done.fates == {job: "ended"}
-        assert scene.lives(firefox)
-    finally:
-        scene.close()
+    done = scene.clean()
+    assert (done.code, done.gpu_outcomes) == (1, ["PROTECTED", "CLEANED"]), done.text
+    assert done.fates == {job: "ended"}
+    assert scene.lives(firefox)
 
 
 @in_a_room
@@ -689,3 +673,158 @@ def test_listed_with_no_memory_at_all(stage: Stage) -> None:
     done = scene.clean("--gpu", "0")
     assert (done.code, done.gpu_outcomes) == (0, ["CLEANED"]), done.text
     assert [share["index"] for share in done.planned[holder]["gpus"]] == [0]
+
+
+@in_a_room
+def test_a_gpu_that_vanishes_in_mid_clean(stage: Stage) -> None:
+    """The one that was named is gone from the driver when zero should be proven."""
+    scene = Scene(stage)
+
+    def stays(actor: Actor) -> None:
+        actor.hold(1)
+        actor.ignore_term()
+        actor.rest()
+
+    holder = scene.actor(stays, group=True)
+    running = scene.begin(
+        "--yes", "--gpu", "1", "--grace", "1s", "--hold", "400ms", "--timeout", "20s"
+    )
+    scene.until(lambda: scene.heard(holder, "TERM"))
+    stage.write(stage.driver.vanish(1))
+    done = running.end()
+    assert (done.code, done.gpu_outcomes) == (4, ["UNKNOWN"]), done.text
+    assert scene.of(holder) == ["TERM", "exit -9"]
+
+
+@in_a_room
+def test_a_rank_whose_launcher_shell_loop_is_gone(stage: Stage) -> None:
+    """`nohup sh loop.sh &`: the loop has no terminal and still brings its program back."""
+    scene = Scene(stage)
+
+    def server(actor: Actor) -> None:
+        actor.title("python", "serve.py")
+        actor.hold(0)
+        actor.rest()
+
+    def loop(actor: Actor) -> None:
+        actor.title("sh", "loop.sh")
+        actor.up()
+        while True:
+            actor.wait(actor.fork(server, "server"))
+
+    scene.orphan(loop, "loop", session=True)
+    scene.until(lambda: bool(scene.pids("server")))
+    done = scene.clean("--hold", "4s")
+    assert (done.code, done.gpu_outcomes) == (1, ["RESPAWNING", "CLEANED"]), done.text
+    assert f"pid {scene.pid('loop')} (sh) starts it" in done.host["gpus"][0]["reason"]
+    assert len(scene.pids("server")) == 2, "it was killed once"
+
+
+@in_a_room
+def test_a_unit_that_comes_back_after_it_was_stopped(stage: Stage) -> None:
+    """Something else starts the unit again: named, and not chased."""
+    scene = Scene(stage)
+    group = scene.cgroup("/system.slice/llm.service")
+    stopped = scene.folder / "stopped"
+    scene.command(
+        "systemctl",
+        'case "$1" in show) printf "LoadState=loaded\\nActiveState=active\\nRestart=no\\n" ;; '
+        f"stop) while read pid; do kill -TERM $pid; done < {group}/cgroup.procs; "
+        f": > {stopped} ;; esac",
+    )
+    first = scene.actor(program(group, "llm"), session=True)
+    running = scene.begin("--yes", "--managed", "--hold", "3s")
+    scene.until(stopped.exists)
+    scene.until(lambda: scene.died(first))
+    second = scene.actor(program(group, "llm"), session=True)
+    done = running.end()
+    assert (done.code, done.gpu_outcomes) == (1, ["RESPAWNING", "CLEANED"]), done.text
+    assert "llm.service starts it" in done.host["gpus"][0]["reason"]
+    assert scene.lives(second)
+
+
+@in_a_room
+def test_a_leftover_beside_its_living_namesake(stage: Stage) -> None:
+    """Workers of a dead server and those of a living one, of one title, folder and minute."""
+    scene = Scene(stage)
+    worker = titled("VLLM::Worker_TP0", gpus=(0,))
+
+    def engine(actor: Actor) -> None:
+        actor.title("VLLM::EngineCore")
+        actor.fork(worker, "worker")
+        actor.rest()
+
+    def server(actor: Actor) -> None:
+        actor.title("python", "/opt/env/bin/vllm", "serve", "m")
+        actor.fork(engine, "engine")
+        actor.rest()
+
+    dead = scene.actor(server, group=True)
+    orphans = [scene.pid("engine"), scene.pid("worker")]
+    os.kill(dead, signal.SIGKILL)
+    scene.reap(dead)
+    live = scene.actor(server, group=True)
+    alive = [live, scene.pid("engine"), scene.pid("worker")]
+    done = scene.clean("--leftovers")
+    assert (done.code, done.gpu_outcomes) == (1, ["HELD", "CLEANED"]), done.text
+    assert scene.died(*orphans)
+    assert scene.lives(*alive)
+
+
+@in_a_room
+def test_a_client_of_an_orphan(stage: Stage) -> None:
+    """Somebody is connected to an engine whose server is dead: alive."""
+    scene = Scene(stage)
+
+    def engine(actor: Actor) -> None:
+        actor.title("VLLM::EngineCore")
+        listener = socket.create_server(("127.0.0.1", 0))
+        (actor.folder / "port").write_text(str(listener.getsockname()[1]))
+        actor.hold(0)
+        actor.rest()
+
+    orphan = scene.orphan(engine, "engine", session=True)
+    port = int((scene.folder / "port").read_text())
+    with socket.create_connection(("127.0.0.1", port)):
+        done = scene.clean("--leftovers")
+    assert (done.code, done.gpu_outcomes) == (1, ["HELD", "CLEANED"]), done.text
+    assert scene.lives(orphan)
+
+
+@in_a_room
+def test_gpudash_is_asked_to_end_in_mid_clean(stage: Stage) -> None:
+    """It begins no further step, says so, and leaves no lock."""
+    scene = Scene(stage)
+    holder = scene.actor(_stays, group=True)
+    running = scene.begin("--yes", "--grace", "60s")
+    scene.until(lambda: scene.heard(holder, "TERM"))
+    running.process.send_signal(signal.SIGTERM)
+    done = running.end()
+    assert (done.code, done.fates) == (130, {holder: "asked"}), done.text
+    assert scene.of(holder) == ["TERM"]
+    assert scene.clean("--grace", "300ms").code == 0
+
+
+@in_a_room
+def test_gpudash_loses_its_terminal_in_mid_clean(stage: Stage) -> None:
+    """SIGHUP ends it at once: its order is carried to the end, and the next run tells of it."""
+    scene = Scene(stage)
+    holder = scene.actor(_stays, group=True)
+    running = scene.begin("--yes", "--grace", "2s")
+    scene.until(lambda: scene.heard(holder, "TERM"))
+    running.process.send_signal(signal.SIGHUP)
+    running.process.communicate()
+    assert running.process.returncode == -signal.SIGHUP
+    scene.until(lambda: scene.died(holder))
+    assert scene.of(holder) == ["TERM", "exit -9"]
+    done = scene.clean()
+    assert done.code == 0, done.text
+    (before,) = done.host["picked_up"]
+    assert [one["fate"] for one in before["targets"]] == ["ended"]
+
+
+def _stays(actor: Actor) -> None:
+    """Hold memory and end by SIGKILL alone."""
+    actor.hold(0)
+    actor.ignore_term()
+    actor.rest()

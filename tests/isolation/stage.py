@@ -7,6 +7,7 @@ import os
 import shutil
 import stat
 import subprocess
+from collections.abc import Callable
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
@@ -93,6 +94,10 @@ class Stage:
         line = process.stdout.readline().decode()
         assert line, f"{argv} did not start"
         return process.pid, line
+
+    def at_end(self, work: Callable[[], object]) -> None:
+        """Do something when the scene is over, however it ends."""
+        self._stack.callback(work)
 
     def write(self, driver: FakeDriver) -> None:
         """Let the driver say something else from now on."""
