@@ -44,7 +44,7 @@ def test_a_break_has_its_readings_and_no_secret() -> None:
         "boot-1",
     )
     assert line.says == (
-        "was clear for 8 s; GPU 1: +1.0 GiB, pid 7 python serve.py --api-key … (ana)"
+        "was clear for 8.0 s; GPU 1: +1.0 GiB, pid 7 python serve.py --api-key … (ana)"
     )
     details = json.dumps(line.details)
     assert "hunter2" not in details + line.says

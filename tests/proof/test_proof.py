@@ -317,7 +317,7 @@ def test_what_ends_a_proof_beside_memory(event: Event, kind: BreakKind) -> None:
     assert drive.broken.kind is kind
     assert drive.broken.was_proven
     assert not drive.broken.is_alarm
-    assert break_sentence(drive.broken, "12:07:23").startswith("was clear for 1 s; ")
+    assert break_sentence(drive.broken, "12:07:23").startswith("was clear for 1.0 s; ")
     holding = Driver(hold_s=1.0)
     holding.ticks(4, *ZERO)
     holding.tell(event)
@@ -428,12 +428,13 @@ def test_a_launch_of_ones_own_is_named_and_no_alarm() -> None:
     assert drive.broken.kind is BreakKind.CLAIM
     assert not drive.broken.is_settled
     told = break_sentence(drive.broken, "12:07:23")
-    assert told == "was clear for 1 s; GPU 1: +512 MiB, pid 4711 at 12:07:23"
+    assert told == "was clear for 1.0 s; GPU 1: +512 MiB, pid 4711 at 12:07:23"
     drive.tell(ack(info(4711, age_s=0.2)))
     assert drive.broken.kind is BreakKind.LAUNCH
     assert not drive.broken.is_alarm
     told = break_sentence(drive.broken, "12:07:23")
-    assert told == "was clear for 1 s; GPU 1: +512 MiB, pid 4711 python train.py (ana) at 12:07:23"
+    who = "pid 4711 python train.py (ana)"
+    assert told == f"was clear for 1.0 s; GPU 1: +512 MiB, {who} at 12:07:23"
     assert drive.moments[-2:] == [Moment.BROKE, Moment.NAMED]
 
 
@@ -468,7 +469,7 @@ def test_memory_that_nobody_is_listed_for_is_unexplained_after_a_while() -> None
     drive.tick(0, 512 * MIB)
     assert drive.broken.kind is BreakKind.UNEXPLAINED
     assert drive.broken.is_alarm
-    assert break_sentence(drive.broken) == "was clear for 1 s; GPU 1: +512 MiB, nobody listed"
+    assert break_sentence(drive.broken) == "was clear for 1.0 s; GPU 1: +512 MiB, nobody listed"
 
 
 def test_a_scan_names_who_has_the_gpu_open() -> None:
@@ -491,7 +492,7 @@ def test_who_keeps_the_memory_of_the_dead_is_named() -> None:
     drive.tell(EventScanned(id=1, scan=scan_of((4712, "00000000:01:00.0"))))
     assert drive.broken.is_settled
     assert break_sentence(drive.broken) == (
-        "was clear for 1 s; GPU 1: +1 MiB, pid 4711 is dead, "
+        "was clear for 1.0 s; GPU 1: +1 MiB, pid 4711 is dead, "
         "its memory kept by pid 4712 python worker.py (ana)"
     )
 

@@ -123,7 +123,7 @@ def test_a_break_is_named_for_a_minute() -> None:
     driver.tick(0, GIB, after_s=1.0)
     story = told(driver)
     assert story.word in ("NOT CLEAR", "IN USE")
-    assert text(story).startswith("was clear for 1 s | GPU 1: +1.0 GiB")
+    assert text(story).startswith("was clear for 1.0 s | GPU 1: +1.0 GiB")
     assert "was clear" in text(told(driver, NEWS_S - 1))
     assert "was clear" not in text(told(driver, NEWS_S + 1))
     assert not is_shown(view_of(driver))

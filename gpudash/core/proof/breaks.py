@@ -137,7 +137,7 @@ def break_sentence(broken: Break, at: str = "") -> str:
     """
     before = ""
     if broken.clear_s is not None:
-        before = f"was clear for {format_duration(broken.clear_s)}; "
+        before = f"was clear for {format_duration(broken.clear_s, tenths=True)}; "
     return f"{before}{_what(broken)}{f' at {at}' if at else ''}"
 
 

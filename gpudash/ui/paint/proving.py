@@ -178,7 +178,7 @@ def _broken(broken: Break, view: ProofView, word: str, *, is_wide: bool) -> Stor
     several = len(view.proof.hosts) > 1
     where = f"{outside(broken.host, 40)}, " if several else ""
     what = f"{where}{broken_what(broken)}"
-    clear = f"was clear for {format_duration(broken.clear_s or 0.0)}"
+    clear = f"was clear for {format_duration(broken.clear_s or 0.0, tenths=True)}"
     loud = "text-strong b" if is_launch else "leftover b" if broken.is_alarm else "unknown b"
     who = outside(_who(broken), 160)
     at = f" at {view.wall_of(broken.at_s)}"
