@@ -28,11 +28,10 @@ BOUNDARIES = frozenset(
     kthreadd make watch xargs time timeout
     gnome-terminal- konsole xfce4-terminal mate-terminal lxterminal terminator tilix xterm urxvt
     rxvt kitty alacritty wezterm-gui wezterm-mux-ser foot ghostty guake yakuake ptyxis ptyxis-agent
-    kgx st byobu tmate dtach abduco mosh-server etserver etterminal dropbear ttyd gotty
+    kgx byobu tmate dtach abduco mosh-server etserver etterminal dropbear ttyd gotty
     vim nvim emacs emacs-gtk hx gdb cuda-gdb lldb
     pycharm idea clion dataspell remote-dev-serv rserver rsession rstudio-server
-    starter starter-suid appinit bwrap lxc-start systemd-nspawn firejail
-    sge_shepherd sge_execd flux-shell pbs_mom condor_starter res
+    bwrap lxc-start systemd-nspawn firejail sge_shepherd sge_execd flux-shell pbs_mom condor_starter
     gitlab-runner Runner.Listener Runner.Worker buildkite-agent jenkins
     """.split()  # noqa: SIM905
 )

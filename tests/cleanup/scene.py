@@ -237,7 +237,7 @@ class Scene:
         home = self.folder / f"home-{uid or 0}"
         home.mkdir(exist_ok=True)
         env = environment(self.stage.driver, home, GPUDASH_DEVICE_MAP=self.device_map)
-        env["PATH"] = str(self._bin)
+        env |= {**self.stage.variables, "PATH": str(self._bin)}
         if uid is not None:
             os.chown(home, uid, uid)
         return subprocess.Popen(

@@ -42,8 +42,15 @@ def _is_again(now: FamilyPlan, before: FamilyPlan) -> bool:
     if before.manager and now.manager and before.manager.id == now.manager.id:
         return True
     new, old = now.signature, before.signature
-    is_same_program = (new.exe, new.command, new.cwd) == (old.exe, old.command, old.cwd)
-    return is_same_program and (new.parent == old.parent or new.parent <= 1 or old.parent <= 1)
+    if (new.exe, new.cwd) != (old.exe, old.cwd):
+        return False
+    is_same_command = new.command == old.command
+    is_same_parent = new.parent == old.parent
+    if is_same_command and (is_same_parent or new.parent <= 1 or old.parent <= 1):
+        return True
+    # A script may give other arguments each time, and a timer starts another shell each time.
+    are_below_scripts = new.is_below_script and old.is_below_script
+    return are_below_scripts and (is_same_command or is_same_parent)
 
 
 def supervisor_words(family: FamilyPlan) -> str:

@@ -28,6 +28,7 @@ _STOPS = BOUNDARIES | LOGINS | REAPERS | {"supervise", "s6-supervise", "runsv", 
 _STOP_WORDS = (
     *("jupyterlab", "jupyter-lab", "jupyter-notebook", "jupyter-server", "jupyter_server"),
     *("jupyterhub-singleuser", "vscode-server", "cursor-server", "debugpy/adapter", "supervisord"),
+    *("Apptainer runtime parent", "Singularity runtime parent"),
 )
 
 _IN_JAVA = ("com.intellij", "JetBrains", "pycharm", "jenkins", "agent.jar", "remoting.jar")
