@@ -64,12 +64,24 @@ _NO_VOTE = frozenset({2, 3, 4, 6, 13, 25, 26})
 """Codes of a health field that this driver does not have, or not for us: no vote (design §7)."""
 
 
+_GONE = frozenset({nvml.GPU_IS_LOST, nvml.GPU_NOT_FOUND})
+"""Said by the state already."""
+
+
 def doubt_of(recovery_code: int | None, list_code: int | None) -> str:
     """Return what keeps a 0 from being proven beside memory itself, from two NVML codes."""
     if recovery_code is not None and recovery_code not in _NO_VOTE:
         return f"its recovery action can't be read: {nvml.meaning(recovery_code).words}"
     if list_code == nvml.INSUFFICIENT_SIZE:
         return "its process list is too long to be read"
+    return ""
+
+
+def doubt_of_health(mig_code: int | None, remap_code: int | None) -> str:
+    """Return what keeps any 0 of a GPU from being proven, from the codes of what changes seldom."""
+    for what, code in (("MIG mode", mig_code), ("count of replaced memory rows", remap_code)):
+        if code is not None and code not in _NO_VOTE | _GONE:
+            return f"its {what} can't be read: {nvml.meaning(code).words}"
     return ""
 
 
@@ -81,6 +93,8 @@ def trusted(reading: GpuReading, info: GpuInfo, driver: str | None) -> GpuReadin
     about whether somebody is there: its rows stay as hidden processes.
     """
     reading = _without_sentinels(reading)
+    if info.doubt and not reading.doubt:
+        reading = replace(reading, doubt=info.doubt)
     used = reading.used_bytes
     if used is not None and info.total_bytes and used > info.total_bytes:
         reading = replace(reading, used_bytes=None)
