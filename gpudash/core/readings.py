@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from collections import Counter
 from dataclasses import replace
 
 from gpudash.core import nvml
@@ -83,6 +84,20 @@ def doubt_of_health(mig_code: int | None, remap_code: int | None) -> str:
         if code is not None and code not in _NO_VOTE | _GONE:
             return f"its {what} can't be read: {nvml.meaning(code).words}"
     return ""
+
+
+def with_twins_named(roster: tuple[GpuInfo, ...]) -> tuple[GpuInfo, ...]:
+    """Return a roster in which GPUs that say they have one UUID are in doubt.
+
+    One may be read twice and the other never: what is known by its UUID can't be told apart.
+    """
+    counts = Counter(info.uuid for info in roster if info.uuid is not None)
+    if len(counts) == len(roster) or max(counts.values(), default=1) == 1:
+        return roster
+    return tuple(
+        replace(info, doubt="another GPU has the same UUID") if counts[info.uuid] > 1 else info
+        for info in roster
+    )
 
 
 def trusted(reading: GpuReading, info: GpuInfo, driver: str | None) -> GpuReading:
