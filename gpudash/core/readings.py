@@ -7,8 +7,8 @@ list is dropped, and the state follows from NVML codes alone, never from texts.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
 from collections import Counter
+from collections.abc import Iterable
 from dataclasses import replace
 
 from gpudash.core import nvml

@@ -230,6 +230,9 @@ def test_expectations(
     assert done.code == code
     document = json.loads(done.out)
     assert (document["expect"], document["exit_code"]) == (expect, code)
+    if code and expect.startswith("free"):
+        wanted = expect.partition(":")[2]
+        assert re.search(rf"{wanted} GPUs? at zero (is|are) wanted: \d of \d", done.err)
 
 
 # -- who holds it ------------------------------------------------------------------------------
