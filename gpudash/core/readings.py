@@ -91,7 +91,7 @@ def with_twins_named(roster: tuple[GpuInfo, ...]) -> tuple[GpuInfo, ...]:
 
     One may be read twice and the other never: what is known by its UUID can't be told apart.
     """
-    counts = Counter(info.uuid for info in roster if info.uuid is not None)
+    counts: Counter[str | None] = Counter(info.uuid for info in roster if info.uuid is not None)
     if len(counts) == len(roster) or max(counts.values(), default=1) == 1:
         return roster
     return tuple(
