@@ -48,6 +48,9 @@ class Parser(argparse.ArgumentParser):
 
     def error(self, message: str) -> NoReturn:
         """Raise UsageError instead of printing and leaving."""
+        flag, _, problem = message.removeprefix("argument ").partition(": ")
+        if problem == "expected one argument":
+            message = f"{flag} needs a value, which begins with no dash"
         raise UsageError(message, hint=f"See: {self.prog} --help")
 
     def parse_words(self, words: list[str]) -> argparse.Namespace:
@@ -90,12 +93,14 @@ def hold(text: str) -> float:
     return seconds
 
 
-def require_terminal() -> None:
-    """Raise UsageError where there is no terminal to draw on."""
+def has_terminal() -> bool:
+    """Tell whether there is a terminal to draw on."""
     # A stream that was closed before the start is None.
     streams = (sys.stdin, sys.stdout, sys.stderr)
-    if not all(stream is not None and stream.isatty() for stream in streams):
-        raise UsageError(
-            "the dashboard needs a terminal",
-            hint="For scripts: gpudash check, or gpudash stream",
-        )
+    return all(stream is not None and stream.isatty() for stream in streams)
+
+
+def require_terminal(hint: str = "For scripts: gpudash check, or gpudash stream") -> None:
+    """Raise UsageError where there is no terminal to draw on."""
+    if not has_terminal():
+        raise UsageError("the dashboard needs a terminal", hint=hint)

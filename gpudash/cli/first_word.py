@@ -35,6 +35,11 @@ def refuse_typo(words: Sequence[str], commands: Sequence[str]) -> None:
         )
 
 
+def is_plain_word(word: str) -> bool:
+    """Tell whether a word could be a command, and is no host that anybody has named."""
+    return word != "local" and not _NO_COMMAND & set(word) and not is_known_host(word)
+
+
 def is_known_host(name: str) -> bool:
     """Tell whether a name stands in the configuration or is an alias of ~/.ssh/config."""
     from gpudash.config.ssh_aliases import ssh_aliases

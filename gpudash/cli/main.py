@@ -119,7 +119,7 @@ def _dispatch(words: list[str]) -> int:
             first_word.refuse_typo(words, COMMANDS)
             from gpudash.cli.commands import dashboard
 
-            return dashboard.run(words)
+            return dashboard.run(words, COMMANDS)
 
 
 def _write(text: str) -> int:

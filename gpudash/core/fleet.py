@@ -44,7 +44,7 @@ from gpudash.core.model import (
     Link,
     ProcessInfo,
 )
-from gpudash.core.readings import read_gpu
+from gpudash.core.readings import read_gpu, with_twins_named
 from gpudash.core.units import plural
 
 HAPPENINGS = 200
@@ -155,7 +155,7 @@ def _greeted(host: Host, hello: Hello, at_s: float) -> Host:
     host = replace(
         host,
         facts=hello.facts,
-        gpus=_rostered(host.gpus, hello.roster),
+        gpus=_rostered(host.gpus, with_twins_named(hello.roster)),
         interval_s=hello.interval_s,
         seq=-1 if hello.seq == 0 else host.seq,
         processes=() if rebooted else host.processes,

@@ -24,7 +24,7 @@ from gpudash.core.model import (
     MigReading,
     ProcessInfo,
 )
-from gpudash.core.readings import doubt_of, merge_processes
+from gpudash.core.readings import doubt_of, doubt_of_health, merge_processes
 
 TYPE_CHECKING = False  # typing takes 5 ms to import, and `check` needs nothing else of it
 if TYPE_CHECKING:
@@ -188,7 +188,8 @@ def _hello(line: dict[str, Any]) -> Hello:
 
 def _info(value: object) -> GpuInfo:
     entry = _object(value)
-    pending, failed = _remap(entry.get("remap"))
+    mig, remap = entry.get("mig"), entry.get("remap")
+    pending, failed = _remap(remap)
     return GpuInfo(
         index=_int(entry.get("index"), "index"),
         uuid=_maybe_text(entry.get("uuid"), "uuid"),
@@ -197,15 +198,16 @@ def _info(value: object) -> GpuInfo:
         total_bytes=_maybe_bytes(entry.get("total"), "total"),
         reserved_bytes=_maybe_bytes(entry.get("reserved"), "reserved"),
         power_limit_mw=_maybe_bytes(entry.get("limit"), "limit"),
-        is_mig=entry.get("mig") is True,
+        is_mig=mig is True,
         is_remap_pending=pending,
         has_remap_failed=failed,
+        doubt=doubt_of_health(_code_of(mig), _code_of(remap)),
     )
 
 
 def _remap(value: object) -> tuple[bool, bool]:
     """Return whether a row remap is pending, and whether one failed; older probes don't say."""
-    if value is None:
+    if value is None or _code_of(value) is not None:
         return False, False
     flags = _list(value, "remap")
     if len(flags) != 2:

@@ -74,6 +74,8 @@ class GpuInfo:
     """A broken memory row is to be replaced, which the next reset does."""
     has_remap_failed: bool = False
     """A broken memory row could not be replaced."""
+    doubt: str = ""
+    """Why 0 can't be proven whatever is read, as a clause: its health can't be told."""
 
     @property
     def key(self) -> str:

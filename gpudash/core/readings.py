@@ -7,6 +7,7 @@ list is dropped, and the state follows from NVML codes alone, never from texts.
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterable
 from dataclasses import replace
 
@@ -64,6 +65,10 @@ _NO_VOTE = frozenset({2, 3, 4, 6, 13, 25, 26})
 """Codes of a health field that this driver does not have, or not for us: no vote (design §7)."""
 
 
+_GONE = frozenset({nvml.GPU_IS_LOST, nvml.GPU_NOT_FOUND})
+"""Said by the state already."""
+
+
 def doubt_of(recovery_code: int | None, list_code: int | None) -> str:
     """Return what keeps a 0 from being proven beside memory itself, from two NVML codes."""
     if recovery_code is not None and recovery_code not in _NO_VOTE:
@@ -71,6 +76,28 @@ def doubt_of(recovery_code: int | None, list_code: int | None) -> str:
     if list_code == nvml.INSUFFICIENT_SIZE:
         return "its process list is too long to be read"
     return ""
+
+
+def doubt_of_health(mig_code: int | None, remap_code: int | None) -> str:
+    """Return what keeps any 0 of a GPU from being proven, from the codes of what changes seldom."""
+    for what, code in (("MIG mode", mig_code), ("count of replaced memory rows", remap_code)):
+        if code is not None and code not in _NO_VOTE | _GONE:
+            return f"its {what} can't be read: {nvml.meaning(code).words}"
+    return ""
+
+
+def with_twins_named(roster: tuple[GpuInfo, ...]) -> tuple[GpuInfo, ...]:
+    """Return a roster in which GPUs that say they have one UUID are in doubt.
+
+    One may be read twice and the other never: what is known by its UUID can't be told apart.
+    """
+    counts: Counter[str | None] = Counter(info.uuid for info in roster if info.uuid is not None)
+    if len(counts) == len(roster) or max(counts.values(), default=1) == 1:
+        return roster
+    return tuple(
+        replace(info, doubt="another GPU has the same UUID") if counts[info.uuid] > 1 else info
+        for info in roster
+    )
 
 
 def trusted(reading: GpuReading, info: GpuInfo, driver: str | None) -> GpuReading:
@@ -81,6 +108,8 @@ def trusted(reading: GpuReading, info: GpuInfo, driver: str | None) -> GpuReadin
     about whether somebody is there: its rows stay as hidden processes.
     """
     reading = _without_sentinels(reading)
+    if info.doubt and not reading.doubt:
+        reading = replace(reading, doubt=info.doubt)
     used = reading.used_bytes
     if used is not None and info.total_bytes and used > info.total_bytes:
         reading = replace(reading, used_bytes=None)

@@ -120,11 +120,12 @@ class Gpu(object):
             self.facts.update(self._identity())
         self._memory()
         self.facts["limit"] = self._maybe("nvmlDeviceGetEnforcedPowerLimit")
-        mode = self._maybe("nvmlDeviceGetMigMode")
-        self.facts["mig"] = bool(mode and mode[0])
-        self.slices = self._find_slices() if self.facts["mig"] else ()
-        rows = self._maybe("nvmlDeviceGetRemappedRows")  # from Ampere on
-        self.facts["remap"] = [int(bool(row)) for row in rows[2:4]] if rows else None
+        ask = self._asker.value
+        mode = ask("nvmlDeviceGetMigMode", self.index, self.handle)
+        self.facts["mig"] = mode if isinstance(mode, dict) else bool(mode[0])
+        self.slices = self._find_slices() if self.facts["mig"] is True else ()
+        rows = ask("nvmlDeviceGetRemappedRows", self.index, self.handle)  # from Ampere on
+        self.facts["remap"] = rows if isinstance(rows, dict) else [int(row > 0) for row in rows[2:]]
         return self.facts != self._told
 
     def tell(self):

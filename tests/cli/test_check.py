@@ -79,6 +79,18 @@ def check_golden(name: str, text: str) -> None:
     assert text == path.read_text(), f"{path.name} differs; GPUDASH_UPDATE_GOLDEN=1 rewrites it"
 
 
+@pytest.mark.parametrize(("answer", "code"), [(999, 4), (3, 0)], ids=["error", "not supported"])
+@pytest.mark.parametrize("field", ["RemappedRows", "MigMode", "FieldValues"])
+def test_health_that_can_not_be_told_forbids_zero(
+    gpudash_command: Runner, fake_driver: FakeDriver, field: str, answer: int, code: int
+) -> None:
+    """What the driver does not have says nothing; what it has and does not answer may be bad."""
+    driver = fake_driver.with_error(2, field, answer).write()
+    done = gpudash_command(driver, "check", "--format", "json")
+    document = json.loads(done.out)
+    assert (done.code, document["clear"]) == (code, "unknown" if code else "yes")
+
+
 @pytest.mark.parametrize("scene", SCENES)
 def test_the_contract(gpudash_command: Runner, fake_driver: FakeDriver, scene: str) -> None:
     _, code, clear = SCENES[scene]
@@ -218,6 +230,9 @@ def test_expectations(
     assert done.code == code
     document = json.loads(done.out)
     assert (document["expect"], document["exit_code"]) == (expect, code)
+    if code and expect.startswith("free"):
+        wanted = expect.partition(":")[2]
+        assert re.search(rf"{wanted} GPUs? at zero (is|are) wanted: \d of \d", done.err)
 
 
 # -- who holds it ------------------------------------------------------------------------------

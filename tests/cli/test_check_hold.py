@@ -242,6 +242,13 @@ def test_list_and_forget(
 def test_wrong_words(gpudash_command: Runner, env: dict[str, str], words: tuple[str, ...]) -> None:
     done = gpudash_command(None, "baseline", *words, **env)
     assert (done.code, done.out) == (2, "")
+    assert "HOST" not in done.err.splitlines()[0] or words == ("list", "local")
+
+
+def test_a_hold_below_zero_is_named(gpudash_command: Runner, env: dict[str, str]) -> None:
+    done = gpudash_command(None, "check", "--hold", "-1s", **env)
+    assert (done.code, done.out) == (2, "")
+    assert "--hold needs a value, which begins with no dash" in done.err
 
 
 def test_a_damaged_store_stops_a_check(

@@ -134,6 +134,17 @@ def test_what_is_a_host_is_no_typing_error(run: object, words: tuple[str, ...]) 
     assert "unknown command" not in done.err
 
 
+@pytest.mark.parametrize(("word", "is_plain"), [("frobnicate", True), ("ana@x", False)])
+def test_a_word_that_could_be_a_command_is_answered_with_commands(
+    run: object, word: str, is_plain: bool
+) -> None:
+    done = run(word)  # type: ignore[operator]
+    assert (done.code, done.out) == (2, "")
+    assert done.err.startswith("gpudash: the dashboard needs a terminal\n")
+    said = "frobnicate is taken for a host. Commands: baseline, check, clean" in done.err
+    assert said is is_plain
+
+
 def test_a_wrong_configuration_hides_no_typing_error(run: object, tmp_path: Path) -> None:
     (tmp_path / "config.toml").write_text("nonsense")
     assert "unknown command cheek" in run("cheek").err  # type: ignore[operator]

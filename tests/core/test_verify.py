@@ -96,6 +96,16 @@ def test_what_is_held_and_unknown_go_before_a_baseline() -> None:
         assert judge_fleet(fleet, None, GPU_1).verdict is verdict
 
 
+def test_gpus_with_one_uuid_are_a_fault() -> None:
+    """One of them may be read twice and the other never."""
+    twins = (gpu_info(0, "GPU-a"), gpu_info(1, "GPU-a"), gpu_info(2, "GPU-b"))
+    fleet = told(hello(*twins), sample(1, reading(0), reading(0), reading(0)))
+    verdict = judge_host(host_of(fleet))
+    assert [one.verdict for one in verdict.gpus] == [Verdict.UNKNOWN, Verdict.UNKNOWN, Verdict.ZERO]
+    assert verdict.gpus[0].reason == "another GPU has the same UUID"
+    assert verdict.exit_code is ExitCode.UNKNOWN
+
+
 @pytest.mark.parametrize(
     ("changes", "code", "words"),
     [

@@ -297,14 +297,14 @@ def test_mig_switched_on_is_noticed(fake_driver: FakeDriver, document: bytes) ->
         ((3, 0, 0, 0), [0, 0], GpuState.READ),
         ((0, 1, 1, 0), [1, 0], GpuState.NEEDS_RESET),
         ((0, 1, 0, 1), [0, 1], GpuState.NEEDS_ATTENTION),
-        (None, None, GpuState.READ),
+        (None, {"e": 3}, GpuState.READ),
     ],
 )
 def test_rows_that_wait_to_be_replaced(
     fake_driver: FakeDriver,
     document: bytes,
     rows: tuple[int, int, int, int] | None,
-    told: list[int] | None,
+    told: object,
     state: GpuState,
 ) -> None:
     driver = fake_driver.with_gpu(0, remapped=rows)

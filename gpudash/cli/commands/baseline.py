@@ -46,7 +46,11 @@ def _parse(words: list[str]) -> argparse.Namespace:
     )
     parser.add_argument("action", metavar="ACTION", help=", ".join(ACTIONS))
     parser.add_argument(
-        "names", nargs="*", metavar="HOST", help=f"{arguments.HOST_HELP}; forget: or a UUID"
+        "names",
+        nargs="*",
+        default=(),
+        metavar="HOST",
+        help=f"{arguments.HOST_HELP}; forget: or a UUID",
     )
     parser.add_argument("--gpu", action="append", metavar="0-3|UUID|BUS-ID,…", help="only these")
     parser.add_argument("--yes", action="store_true", help="accept without being asked")

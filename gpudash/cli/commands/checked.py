@@ -16,6 +16,7 @@ from gpudash.config.baselines import load_baselines
 from gpudash.core.errors import ExitCode, UsageError
 from gpudash.core.model import Fleet
 from gpudash.core.scope import Scope, parse_scope
+from gpudash.core.units import plural
 from gpudash.core.verify import FleetVerdict, GpuVerdict, Verdict, judge_fleet
 
 FORMATS = (*output.FORMATS, "smi")
@@ -135,6 +136,8 @@ def report(
     with contextlib.suppress(output.Closed):
         _print(verdict, plan, code, proof, run)
     _narrate(verdict)
+    if code is not ExitCode.OK and plan.expect.free is not None:
+        diagnostics.say(f"gpudash: {_free_words(verdict, plan.expect.free)}")
     if proof is not None:
         from gpudash.core.prooflines import proof_sentences
 
@@ -215,6 +218,14 @@ def _narrate(verdict: FleetVerdict) -> None:
             advice = documents.gpu_advice(gpu)
             if advice:
                 diagnostics.say(f"gpudash: {host.host.name}: {_name(gpu)} {advice}")
+
+
+def _free_words(verdict: FleetVerdict, wanted: int) -> str:
+    """Return `9 GPUs at zero are wanted: 2 of 2 are`."""
+    gpus = [gpu for host in verdict.hosts for gpu in host.gpus]
+    free = sum(gpu.verdict is Verdict.ZERO for gpu in gpus)
+    verb = "is" if wanted == 1 else "are"
+    return f"{plural(wanted, 'GPU')} at zero {verb} wanted: {free} of {len(gpus)}"
 
 
 def _name(gpu: GpuVerdict) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from gpudash.cli import arguments
@@ -26,10 +27,10 @@ FIRST_LOGIN_S = 3.0
 DENSITIES = ("card", "line", "cell")
 
 
-def run(words: list[str]) -> int:
-    """Show this machine's GPUs until the user leaves."""
+def run(words: list[str], commands: Sequence[str] = ()) -> int:
+    """Show this machine's GPUs until the user leaves; `commands` are what else could be meant."""
     plan = _parse(words)
-    arguments.require_terminal()
+    _require_terminal(plan.hosts, commands)
     if any(word != LOCAL for word in plan.hosts):
         return _show_others(plan)
     # The sampler needs 0.1 s to come up; all imports of the first frame run beside it.
@@ -39,6 +40,20 @@ def run(words: list[str]) -> int:
     finally:
         if early is not None:
             early.end()
+
+
+def _require_terminal(hosts: Sequence[str], commands: Sequence[str]) -> None:
+    """Raise UsageError where there is no terminal; for a word that is no known host, say more."""
+    if arguments.has_terminal():
+        return
+    if hosts and commands:
+        from gpudash.cli.first_word import is_plain_word
+
+        if is_plain_word(hosts[0]):
+            arguments.require_terminal(
+                f"{hosts[0]} is taken for a host. Commands: {', '.join(commands)}"
+            )
+    arguments.require_terminal()
 
 
 def _show(plan: argparse.Namespace, early: EarlySampler | None) -> int:
