@@ -197,7 +197,7 @@ def _rostered(known: tuple[Gpu, ...], roster: tuple[GpuInfo, ...]) -> tuple[Gpu,
         if old is not None and old.info.key in remaining:
             del remaining[old.info.key]
             if info.uuid is None and old.info.uuid is not None:
-                info = replace(old.info, index=info.index)
+                info = replace(old.info, index=info.index, doubt="its UUID can't be read now")
         if old is None or old.state is GpuState.MISSING:
             gpus.append(Gpu(info=info, reading=None, state=GpuState.UNREAD))
         else:
