@@ -70,7 +70,7 @@ class Cleaning:
         self._is_scanning = False
         self._lost_s: float | None = None
         self._remains = Remains(name, ground)
-        self._courier = Courier(name, ground, self.offer, self._lose)
+        self._courier = Courier(name, ground, self.offer, self._lose, lambda: self.state.targets)
         self.state: State
         self.state, effects = begin(ground.run.id, {}, hold_s=wish.hold_s, is_forced=wish.is_forced)
         self._looking = ground.monitor.looking(name)

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable
+from dataclasses import replace
 
 from gpudash.core.cleanup import happened as ev
-from gpudash.core.cleanup.lines import order_line
+from gpudash.core.cleanup.lines import order_line, target_row
 from gpudash.core.cleanup.orderrows import order_row
 from gpudash.core.cleanup.orders import Order
 from gpudash.core.record import Line
@@ -33,13 +34,18 @@ class Courier:
         offer: Callable[[ev.Event], None],
         lose: Callable[[], None],
     ) -> None:
-        """`offer` is told what came of it, `lose` that the host could not be asked."""
+        """`offer` is told what came of it, `lose` that the host could not be asked.
+
+        `targets` tells what is known of each.
+        """
+        targets: Callable[[], tuple[Target, ...]],
         self._name = name
         self._ground = ground
         self._offer = offer
         self._lose = lose
         self._looking = ground.monitor.looking(name)
         self._is_fetching = False
+        self._targets = targets
 
     async def record(self, order: Order, serial: int) -> None:
         """Make an order durable; where that can't be, the recorder has told the user."""
@@ -71,7 +77,9 @@ class Courier:
         refused = await self._ask("report", {"run": run, "from": first})
         self._is_fetching = False
         if refused:
-            self._say("forgotten", f"the host can't tell any more: {refused}")
+            said = self._line("forgotten", f"the host can't tell any more: {refused}")
+            fates = {"targets": [target_row(one) for one in lost(self._targets())]}
+            self._ground.run.write(replace(said, details=fates))
             self._offer(ev.Forgotten(run=run))
 
     async def drop(self, run: str, count: int) -> None:

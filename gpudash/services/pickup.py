@@ -10,7 +10,7 @@ import asyncio
 import logging
 from dataclasses import replace
 
-from gpudash.core.cleanup.lines import report_line
+from gpudash.core.cleanup.lines import report_line, target_row
 from gpudash.core.cleanup.progress import Target, after, lost
 from gpudash.core.cleanup.reports import Done, Report
 from gpudash.core.cleanup.unfinished import Unfinished
@@ -98,8 +98,6 @@ class Pickup:
             host=self._unfinished.host,
             details={
                 "of": self._unfinished.run,
-                "targets": [
-                    {"pid": one.identity.pid, "fate": one.fate.value} for one in self.targets
-                ],
+                "targets": [target_row(one) for one in self.targets],
             },
         )
