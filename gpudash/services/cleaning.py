@@ -292,8 +292,8 @@ class Cleaning:
             await readable(self.name, self._ground)
         for one in before:
             pickup = Pickup(one, self._ground)
-            says = await pickup.fetch(self._wish.pickup_s)
-            self.picked_up += (PickedUp(run=one.run, says=says, targets=pickup.targets),)
+            if says := await pickup.fetch(self._wish.pickup_s):
+                self.picked_up += (PickedUp(run=one.run, says=says, targets=pickup.targets),)
 
     def _write(self, line: Line) -> None:
         self._ground.run.write(line)

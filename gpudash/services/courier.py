@@ -14,6 +14,7 @@ from gpudash.core.cleanup import happened as ev
 from gpudash.core.cleanup.lines import order_line, target_row
 from gpudash.core.cleanup.orderrows import order_row
 from gpudash.core.cleanup.orders import Order
+from gpudash.core.cleanup.progress import Target, lost
 from gpudash.core.record import Line
 from gpudash.services.ground import Ground
 from gpudash.services.record_files import RecordError
@@ -22,6 +23,7 @@ from gpudash.sources.base import SourceError
 log = logging.getLogger(__name__)
 
 ORDER_PATIENCE_S = 15.0
+RELEASED = "the host keeps nothing of the order any more"
 
 
 class Courier:
@@ -33,19 +35,19 @@ class Courier:
         ground: Ground,
         offer: Callable[[ev.Event], None],
         lose: Callable[[], None],
+        targets: Callable[[], tuple[Target, ...]],
     ) -> None:
         """`offer` is told what came of it, `lose` that the host could not be asked.
 
         `targets` tells what is known of each.
         """
-        targets: Callable[[], tuple[Target, ...]],
         self._name = name
         self._ground = ground
         self._offer = offer
         self._lose = lose
+        self._targets = targets
         self._looking = ground.monitor.looking(name)
         self._is_fetching = False
-        self._targets = targets
 
     async def record(self, order: Order, serial: int) -> None:
         """Make an order durable; where that can't be, the recorder has told the user."""
@@ -90,7 +92,9 @@ class Courier:
         except RecordError as error:
             log.warning("[%s] %s", self._name, error)
             return
-        await self._ask("report", {"run": run, "from": count, "drop": True})
+        refused = await self._ask("report", {"run": run, "from": count, "drop": True})
+        if refused is not None:
+            self._say("released", refused or RELEASED)
 
     async def _ask(self, do: str, arguments: dict[str, object]) -> str | None:
         """Return why the host refused, an empty text, or None where it can't be reached."""
