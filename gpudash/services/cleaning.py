@@ -13,9 +13,9 @@ from collections.abc import Coroutine
 from dataclasses import replace
 
 from gpudash.core.cleanup import happened as ev
+from gpudash.core.cleanup import lines
 from gpudash.core.cleanup.consent import Given
 from gpudash.core.cleanup.leavings import Leavings
-from gpudash.core.cleanup.lines import hold_line, plan_line, report_line, rescan_line
 from gpudash.core.cleanup.orders import Order
 from gpudash.core.cleanup.phases import ORDERED, TRANSITIONS, Phase
 from gpudash.core.cleanup.reports import Report
@@ -70,13 +70,14 @@ class Cleaning:
         self._is_scanning = False
         self._lost_s: float | None = None
         self._remains = Remains(name, ground)
-        self._courier = Courier(name, ground, self.offer, self._lose)
+        self._courier = Courier(name, ground, self.offer, self._lose, lambda: self.state.targets)
         self.state: State
         self.state, effects = begin(ground.run.id, {}, hold_s=wish.hold_s, is_forced=wish.is_forced)
         self._looking = ground.monitor.looking(name)
         self._looking.report_listeners.append(self._hear_report)
         ground.monitor.listeners.append(self._hear)
         ground.monitor.rate(name, RATE_S, by=PACE)
+        self._write(lines.phase_line(self.state.phase, name))
         self._carry_out(effects)
 
     # -- for whoever drives it -----------------------------------------------------------------
@@ -128,7 +129,10 @@ class Cleaning:
 
     def feed(self, event: ev.Event) -> None:
         """Let the machine take a step. Raises IllegalEvent for one that can't be."""
+        before = self.state.phase
         self.state, effects = step(self.state, event)
+        if self.state.phase is not before:
+            self._write(lines.phase_line(self.state.phase, self.name))
         self._carry_out(effects)
         self._ground.changed(self.name)
 
@@ -175,7 +179,7 @@ class Cleaning:
         before = self.state.reports
         if report.number == before and self.state.is_sent:
             boot_id = self.state.order.boot_id if self.state.order else None
-            self._write(report_line(report, self.name, boot_id))
+            self._write(lines.report_line(report, self.name, boot_id))
             self.times = after_report(self.times, report, self._ground.clock.now())
         self.offer(ev.Reported(report=report))
 
@@ -198,7 +202,7 @@ class Cleaning:
                     self._do(self._scan())
                 case ev.ShowPlan(plan=plan, why=why):
                     self.why = why
-                    self._write(plan_line(plan, why))
+                    self._write(lines.plan_line(plan, why))
                 case ev.Record(order=order, serial=serial):
                     self._do(self._record(order, serial))
                 case ev.SendOrder(order=order):
@@ -212,7 +216,7 @@ class Cleaning:
                 case ev.StartProof(hold_s=hold_s, why=why):
                     self.hold = hold_s, why
                     assert self.state.plan is not None
-                    self._write(hold_line(self.name, hold_s, why))
+                    self._write(lines.hold_line(self.name, hold_s, why))
                     self._ground.prove(self.name, self.state.plan, hold_s)
                 case ev.Finish():
                     self.times = replace(self.times, ended_s=self._ground.clock.now())
@@ -269,7 +273,7 @@ class Cleaning:
         if self.state.order is None:
             self.state = replace(self.state, gpu_names=names)
         if self.state.phase is Phase.RESCANNING:
-            self._write(rescan_line(plan))
+            self._write(lines.rescan_line(plan))
         self.offer(ev.Planned(plan=plan, at_s=plan.created_s, host_s=self._host_now()))
 
     # -- words and numbers ---------------------------------------------------------------------
@@ -288,8 +292,8 @@ class Cleaning:
             await readable(self.name, self._ground)
         for one in before:
             pickup = Pickup(one, self._ground)
-            says = await pickup.fetch(self._wish.pickup_s)
-            self.picked_up += (PickedUp(run=one.run, says=says, targets=pickup.targets),)
+            if says := await pickup.fetch(self._wish.pickup_s):
+                self.picked_up += (PickedUp(run=one.run, says=says, targets=pickup.targets),)
 
     def _write(self, line: Line) -> None:
         self._ground.run.write(line)

@@ -8,11 +8,13 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable
+from dataclasses import replace
 
 from gpudash.core.cleanup import happened as ev
-from gpudash.core.cleanup.lines import order_line
+from gpudash.core.cleanup.lines import order_line, target_row
 from gpudash.core.cleanup.orderrows import order_row
 from gpudash.core.cleanup.orders import Order
+from gpudash.core.cleanup.progress import Target, lost
 from gpudash.core.record import Line
 from gpudash.services.ground import Ground
 from gpudash.services.record_files import RecordError
@@ -21,6 +23,7 @@ from gpudash.sources.base import SourceError
 log = logging.getLogger(__name__)
 
 ORDER_PATIENCE_S = 15.0
+RELEASED = "the host keeps nothing of the order any more"
 
 
 class Courier:
@@ -32,12 +35,17 @@ class Courier:
         ground: Ground,
         offer: Callable[[ev.Event], None],
         lose: Callable[[], None],
+        targets: Callable[[], tuple[Target, ...]],
     ) -> None:
-        """`offer` is told what came of it, `lose` that the host could not be asked."""
+        """`offer` is told what came of it, `lose` that the host could not be asked.
+
+        `targets` tells what is known of each.
+        """
         self._name = name
         self._ground = ground
         self._offer = offer
         self._lose = lose
+        self._targets = targets
         self._looking = ground.monitor.looking(name)
         self._is_fetching = False
 
@@ -71,7 +79,9 @@ class Courier:
         refused = await self._ask("report", {"run": run, "from": first})
         self._is_fetching = False
         if refused:
-            self._say("forgotten", f"the host can't tell any more: {refused}")
+            said = self._line("forgotten", f"the host can't tell any more: {refused}")
+            fates = {"targets": [target_row(one) for one in lost(self._targets())]}
+            self._ground.run.write(replace(said, details=fates))
             self._offer(ev.Forgotten(run=run))
 
     async def drop(self, run: str, count: int) -> None:
@@ -82,7 +92,9 @@ class Courier:
         except RecordError as error:
             log.warning("[%s] %s", self._name, error)
             return
-        await self._ask("report", {"run": run, "from": count, "drop": True})
+        refused = await self._ask("report", {"run": run, "from": count, "drop": True})
+        if refused is not None:
+            self._say("released", refused or RELEASED)
 
     async def _ask(self, do: str, arguments: dict[str, object]) -> str | None:
         """Return why the host refused, an empty text, or None where it can't be reached."""

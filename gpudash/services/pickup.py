@@ -10,17 +10,20 @@ import asyncio
 import logging
 from dataclasses import replace
 
-from gpudash.core.cleanup.lines import report_line
+from gpudash.core.cleanup.lines import report_line, target_row
 from gpudash.core.cleanup.progress import Target, after, lost
 from gpudash.core.cleanup.reports import Done, Report
 from gpudash.core.cleanup.unfinished import Unfinished
 from gpudash.core.record import Line
-from gpudash.services.courier import ORDER_PATIENCE_S
+from gpudash.services.courier import ORDER_PATIENCE_S, RELEASED
 from gpudash.services.ground import Ground
 from gpudash.services.record_files import RecordError
 from gpudash.sources.base import SourceError
 
 log = logging.getLogger(__name__)
+
+MOST_LINES = 1_000_000
+"""More than any order reports."""
 
 
 class Pickup:
@@ -38,9 +41,12 @@ class Pickup:
     async def fetch(self, patience_s: float) -> str:
         """Fetch and record them; return one sentence on what came of it.
 
-        An order that still runs after that time is left alone.
+        An order that still runs after that time is left alone. Of one whose reports are on record
+        the host only lets go; the sentence is empty where it had done so before.
         """
         run = self._unfinished.run
+        if self._unfinished.is_fetched:
+            return await self._release_late(run)
         self._looking.report_listeners.append(self._hear)
         try:
             arguments: dict[str, object] = {"run": run, "from": 0}
@@ -84,9 +90,26 @@ class Pickup:
         except RecordError as error:
             log.warning("[%s] %s", self._unfinished.host, error)
             return f"{says}; not on record"
-        drop: dict[str, object] = {"run": run, "from": len(self._reports), "drop": True}
-        await self._looking.order("report", drop, ORDER_PATIENCE_S)
+        await self._release(run, len(self._reports))
         return says
+
+    async def _release(self, run: str, count: int) -> str:
+        """Let the host forget an order; return why it could not."""
+        drop: dict[str, object] = {"run": run, "from": count, "drop": True}
+        refused = await self._looking.order("report", drop, ORDER_PATIENCE_S)
+        self._write("released", refused or RELEASED)
+        return refused
+
+    async def _release_late(self, run: str) -> str:
+        """Do what whoever fetched the reports did not come to any more."""
+        self.targets = ()
+        try:
+            # Every line is on record: from beyond the last one, none comes again.
+            refused = await self._release(run, MOST_LINES)
+        except SourceError as error:
+            log.warning("[%s] %s: %s", self._unfinished.host, run, error)
+            return f"the host could not be asked about {run}"
+        return "" if refused else f"{run} was on record; the host has let go of it"
 
     def _write(self, kind: str, says: str) -> None:
         self._ground.run.write(self._line(kind, says))
@@ -98,8 +121,6 @@ class Pickup:
             host=self._unfinished.host,
             details={
                 "of": self._unfinished.run,
-                "targets": [
-                    {"pid": one.identity.pid, "fate": one.fate.value} for one in self.targets
-                ],
+                "targets": [target_row(one) for one in self.targets],
             },
         )

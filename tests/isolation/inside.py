@@ -18,13 +18,13 @@ _IFF_UP = 1
 
 def main() -> None:
     """Play the scene that the arguments name; end with 0 only if it went well."""
-    module, name, folder = sys.argv[1:]
+    module, name, folder, *words = sys.argv[1:]
     # Named as an init: in a container, any other pid 1 is taken for the starter of its children.
     ctypes.CDLL(None).prctl(15, b"tini", 0, 0, 0)
     raise_loopback()
     scene = os.fork()
     if scene == 0:
-        os._exit(_play(module, name, Path(folder)))
+        os._exit(_play(module, name, Path(folder), words))
     status = 1
     while True:
         try:
@@ -46,12 +46,13 @@ def _tell(folder: Path, pid: int, ended: int) -> None:
         tell(folder, pid, exit_word(ended))
 
 
-def _play(module: str, name: str, folder: Path) -> int:
+def _play(module: str, name: str, folder: Path, words: list[str]) -> int:
     from tests.isolation.stage import Stage
 
     try:
         with Stage(folder) as stage:
-            getattr(importlib.import_module(module), name).scene(stage)
+            found = getattr(importlib.import_module(module), name)
+            getattr(found, "scene", found)(stage, *words)
     except BaseException:
         traceback.print_exc()
         sys.stderr.flush()

@@ -33,11 +33,21 @@ def in_a_room(scene: Scene) -> Scene:
     return test
 
 
-def play(module: str, name: str, folder: Path) -> None:
-    """Run one scene; raise AssertionError with its last words where it failed."""
+def play(module: str, name: str, folder: Path, *words: str) -> None:
+    """Run one scene, with words of its own; raise AssertionError with its last words on failure."""
     library_folder()
     start = _START.format(root=str(ROOT))
-    command = [*room_command(), sys.executable, "-P", "-c", start, module, name, str(folder)]
+    command = [
+        *room_command(),
+        sys.executable,
+        "-P",
+        "-c",
+        start,
+        module,
+        name,
+        str(folder),
+        *words,
+    ]
     env = {**os.environ, "PYTHONPATH": str(Path(gpudash.__file__).parents[1])}
     # When the first process of a room ends, the kernel ends all others.
     done = subprocess.run(
@@ -48,8 +58,9 @@ def play(module: str, name: str, folder: Path) -> None:
         stderr=subprocess.STDOUT,
         timeout=PATIENCE_S,
     )
-    words = done.stdout.decode("utf-8", "replace")
-    assert done.returncode == 0, f"{name} failed in its room ({done.returncode}):\n{words}"
+    said = done.stdout.decode("utf-8", "replace")
+    told = " ".join((name, *words))
+    assert done.returncode == 0, f"{told} failed in its room ({done.returncode}):\n{said}"
 
 
 def room_command() -> list[str]:

@@ -42,10 +42,12 @@ def run(words: list[str]) -> int:
     for one in unfinished_orders():
         if one.run != record.run:
             continue
-        diagnostics.say(
-            f"gpudash: {one.host}: what the order came to is not on record; where the host still "
-            f"knows: gpudash clean --resume {record.run}"
+        missing = (
+            "the host may still keep the order's reports, which are on record; to let it forget"
+            if one.is_fetched
+            else "what the order came to is not on record; where the host still knows"
         )
+        diagnostics.say(f"gpudash: {one.host}: {missing}: gpudash clean --resume {record.run}")
     for doubt in story.doubts:
         diagnostics.say(f"gpudash: {record.run}: {doubt}")
     return int(ExitCode.OK)

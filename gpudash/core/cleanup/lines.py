@@ -10,6 +10,7 @@ from gpudash.core.cleanup.familyresults import FamilyResult
 from gpudash.core.cleanup.orderrows import order_document
 from gpudash.core.cleanup.orders import Order
 from gpudash.core.cleanup.outcomes import Ending
+from gpudash.core.cleanup.phases import Phase
 from gpudash.core.cleanup.plan import Plan
 from gpudash.core.cleanup.progress import Target
 from gpudash.core.cleanup.reports import (
@@ -48,6 +49,18 @@ _REFUSALS = {
     "forbidden": "is never signalled",
     "denied": "may not be signalled by this user",
 }
+_PHASES = {
+    Phase.SCANNING: "looking who is there",
+    Phase.PLANNED: "a plan is shown; nobody agreed to it yet",
+    Phase.CONFIRMED: "the plan is agreed to",
+    Phase.BOUND: "the host has the order",
+    Phase.TERMINATING: "they are asked to end",
+    Phase.KILLING: "who is left is forced",
+    Phase.DRAINING: "the order is over; memory comes back",
+    Phase.RESCANNING: "looking who is there now",
+    Phase.HOLDING: "zero is watched until it is proven",
+    Phase.DONE: "it is over on this host",
+}
 _CLOSES = {
     "finished": "the order is carried out",
     "deadline": "the order's time is over",
@@ -67,6 +80,11 @@ def plan_line(plan: Plan, why: str) -> Line:
         boot_id=plan.boot_id,
         details=plan_document(plan),
     )
+
+
+def phase_line(phase: Phase, host: str) -> Line:
+    """Return the line of a phase that begins: what a killed run got to."""
+    return Line(kind="phase", says=_PHASES[phase], host=host, details={"phase": phase.value})
 
 
 def order_line(order: Order, host: str, serial: int) -> Line:

@@ -273,7 +273,7 @@ def _rescanned(state: State, now: Plan) -> Step:
         return _finished(judged)
     hold_s, why = hold_of(state.plan, state.picked, state.targets, state.wished_hold_s)
     if state.is_broken and hold_s < LONG_HOLD_S:
-        hold_s, why = LONG_HOLD_S, "something claimed memory for a moment"
+        hold_s, why = LONG_HOLD_S, "an earlier proof did not hold"
     return replace(judged, phase=P.HOLDING), (ev.StartProof(hold_s=hold_s, why=why),)
 
 

@@ -48,7 +48,7 @@ class State:
     declined: str = ""
     """Why the hand did not take it."""
     is_broken: bool = False
-    """A proof broke: the next scan tells by whom."""
+    """A proof broke, by whoever claimed memory or by a lost link: the next scan tells."""
     newest: Plan | None = None
     """Of the scan afterwards."""
     endings: tuple[Ending, ...] = ()

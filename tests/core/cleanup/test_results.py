@@ -132,7 +132,7 @@ def test_an_order_without_an_end_is_unfinished() -> None:
     assert {target.fate for target in found.targets} == {Fate.UNTOUCHED}
 
 
-@pytest.mark.parametrize("kind", ["fetched", "forgotten", "refused"])
+@pytest.mark.parametrize("kind", ["released", "forgotten", "refused"])
 def test_whoever_learnt_of_its_end_closes_it(kind: str) -> None:
     first, second = "20261129T120642Z-clean-3f2a", "20261129T120742Z-clean-0001"
     end = Line(kind=kind, says="x", host="gpu-a")
@@ -141,6 +141,16 @@ def test_whoever_learnt_of_its_end_closes_it(kind: str) -> None:
     assert unfinished_of([record(second, later), record(first, ordered())]) == ()
     elsewhere = Line(kind=kind, says="x", host="gpu-b", details={"of": first})
     assert len(unfinished_of([record(second, elsewhere), record(first, ordered())])) == 1
+
+
+def test_what_was_fetched_and_not_released_is_still_to_be_let_go() -> None:
+    first = "20261129T120642Z-clean-3f2a"
+    fetched, released = (
+        Line(kind=kind, says="x", host="gpu-a") for kind in ("fetched", "released")
+    )
+    (found,) = unfinished_of([record(first, ordered(), fetched)])
+    assert found.is_fetched
+    assert unfinished_of([record(first, ordered(), fetched, released)]) == ()
 
 
 @pytest.mark.parametrize("targets", [None, 7, {}, [7], [{"pid": "x"}], [{"pid": 1}], [{"pid": 9}]])
