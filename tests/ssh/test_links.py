@@ -175,7 +175,7 @@ def test_nothing_is_left_behind(
     assert process.stdout is not None
     process.stdout.close()
     wait_for(lambda: not any(is_running(pid) for pid in left))
-    assert gpu_a.sessions() == []
+    wait_for(lambda: gpu_a.sessions() == [])
 
 
 def test_nothing_is_written_there(gpudash: Command, gpu_a: Sshd) -> None:
