@@ -207,6 +207,7 @@ _RUN = frozenset(
 )
 
 
+_OTHER_TREE = re.compile(r"\.(?:service|scope)(?:/|$)|lxc|lxd|nspawn|payload|docker|libpod")
 _KEEPERS = frozenset({"conmon", "containerd-shim", "systemd", "dockerd", "containerd", "podman"})
 
 
@@ -226,18 +227,18 @@ def _is_own_manager(process: Process, table: Table) -> bool:
 
 def _is_ours_to_stop(kind: ManagerKind, name: str, process: Process, table: Table) -> bool:
     """Tell whether a command stops this and nothing else: its name is one, its manager is ours."""
-    if name.startswith("-") or re.search(r"[*?\[\]\s]", name):
+    word = name.partition(" ")[2] if kind is ManagerKind.SUPERVISOR else name
+    if word.startswith("-") or re.search(r"[*?\[\]\s]", word):
         return False
     if kind is ManagerKind.USER_UNIT and not _is_own_manager(process, table):
         return False
     if kind not in (ManagerKind.UNIT, ManagerKind.USER_UNIT):
         return True
-    # Anything but slices above a unit is another machine's tree, or a unit's own to name.
+    # Below a unit or a machine of its own the tree is not the one that systemctl speaks to.
     group = process.cgroup
     user = _USER_ROOT.search(group)
     rest = group[user.end() :] if user else group
-    above = rest.partition(f"/{name}")[0].strip("/").split("/")
-    return all(not step or step.endswith(".slice") for step in above)
+    return not _OTHER_TREE.search(rest.partition(f"/{name}")[0])
 
 
 def _is_unnamed(kind: ManagerKind, name: str) -> bool:
