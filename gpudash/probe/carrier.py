@@ -14,6 +14,7 @@ import signal
 import socket
 import struct
 
+from gpudash.probe.kin import untouchable
 from gpudash.probe.line import now, pid_namespace
 from gpudash.probe.orders import BadOrder, Execution
 
@@ -88,6 +89,7 @@ def take_lock():
 
 def begin(order, holds):
     """Start a process that carries the order. Raises Busy, or OSError where it can't be started."""
+    never = untouchable()
     lock = take_lock()
     try:
         server = listen(report_name(order["run"]))
@@ -97,21 +99,21 @@ def begin(order, holds):
     try:
         child = os.fork()
         if child == 0:
-            _detached(order, holds, lock, server)
+            _detached(order, holds, lock, server, never)
         os.waitpid(child, 0)
     finally:
         lock.close()
         server.close()
 
 
-def _detached(order, holds, lock, server):
+def _detached(order, holds, lock, server, never):
     """Go on in a grandchild that belongs to nobody; never returns."""
     try:
         os.setsid()
         if os.fork() == 0:
             signal.signal(signal.SIGHUP, signal.SIG_IGN)
             _let_go({lock.fileno(), server.fileno()})
-            Carrier(order, holds, server).run(lock)
+            Carrier(order, holds, server, never).run(lock)
     finally:
         os._exit(0)
 
@@ -133,8 +135,9 @@ def _let_go(kept):
 class Carrier(object):
     """Carries one order and answers whoever asks for its record."""
 
-    def __init__(self, order, holds, server):
+    def __init__(self, order, holds, server, never):
         self._order = order
+        self._never = never
         self._holds = holds
         self._server = server
         self._lines = []
@@ -149,7 +152,7 @@ class Carrier(object):
         """Carry the order to its end, then keep the record until it was fetched."""
         until = float(self._order["by"]) + KEPT_S
         try:
-            execution = Execution(self._order, self._report, self._holds)
+            execution = Execution(self._order, self._report, self._holds, self._never)
             wait = execution.advance()
             while wait is not None:
                 self._serve(execution, min(wait, 1.0))

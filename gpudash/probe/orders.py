@@ -86,7 +86,7 @@ def check_place(order):
 class Execution(object):
     """One order on its way."""
 
-    def __init__(self, order, tell, holds):
+    def __init__(self, order, tell, holds, never=()):
         """Bind every member. Raises BadOrder for an order that is not for here.
 
         `tell(what, **fields)` keeps a report line; `holds(pid, gpus)` tells whether a process or
@@ -96,7 +96,8 @@ class Execution(object):
         check_place(order)
         self._tell = tell
         self.deadline = float(order["by"])
-        self._never = untouchable()
+        # Who is above the hand is told by it: this process was let go and has nobody above.
+        self._never = untouchable() | set(never)
         ticks = os.sysconf("SC_CLK_TCK")
         self._kin = Kin(int(float(order.get("since", now())) * ticks), self._never)
         self._courses = [self._course(family, holds) for family in order["families"]]
@@ -109,7 +110,7 @@ class Execution(object):
     def _course(self, family, holds):
         if "run" in family:
             return Managed(family, self._tell)
-        self._kin.name([pid for pid, *_ in family["members"]])
+        self._kin.name({pid: start for pid, start, _, _ in family["members"]})
         return Course(family, self._tell, holds, self._kin, self._never)
 
     def living(self):
@@ -129,6 +130,8 @@ class Execution(object):
     def replace(self, order):
         """Take other steps for the same members. Raises BadOrder where they are not the same."""
         check(order)
+        if self._is_aborted:
+            raise BadOrder("the order was told to begin nothing more")
         known = {course.number: course for course in self._courses}
         families = {family["f"]: family for family in order["families"]}
         if set(families) - set(known):

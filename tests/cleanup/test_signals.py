@@ -410,7 +410,7 @@ def test_d18_orphans_of_a_reaper(stage: Stage) -> None:
 
         return play
 
-    reapers = [scene.actor(reaper(name), group=True) for name in ("systemd", "my-init")]
+    reapers = [scene.actor(reaper(name), group=True) for name in ("systemd", "tini")]
     workers = scene.pids("worker")
     done = scene.clean("--leftovers")
     assert (done.code, done.gpu_outcomes) == (0, ["CLEANED", "CLEANED"]), done.text

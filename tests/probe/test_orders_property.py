@@ -6,6 +6,7 @@ user, fork and die at any moment between two steps of an order.
 
 from __future__ import annotations
 
+import contextlib
 import errno
 from dataclasses import dataclass, field
 from typing import Any
@@ -104,7 +105,9 @@ def happen(kernel: Kernel, execution: orders.Execution, event: tuple[Any, ...]) 
         case ("abort",):
             execution.abort()
         case ("force",):
-            execution.replace(kernel.other)
+            # Nothing revives an order that was told to stop.
+            with contextlib.suppress(orders.BadOrder):
+                execution.replace(kernel.other)
         case ("fork", pid, child, holds) if pid in kernel.table and child not in kernel.table:
             parent = kernel.table[pid]
             kernel.born(child, pid, parent.uid, 7, holds=holds)

@@ -38,6 +38,8 @@ def parse(words: list[str]) -> argparse.Namespace:
     plan.ways = ways_of(plan.hosts, config)
     if plan.format == "sh" and len(plan.ways) != 1:
         raise UsageError("--format sh is the plan of one host", hint="Name one HOST.")
+    if plan.pid and len(plan.ways) != 1:
+        raise UsageError("--pid names a process of one host", hint="Name that HOST alone.")
     _mind_rules(plan, config)
     plan.hold_s = None if plan.hold == AUTO else arguments.hold(plan.hold)
     plan.timeout_s = parse_duration(plan.timeout, flag="--timeout")

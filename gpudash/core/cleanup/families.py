@@ -133,9 +133,11 @@ class Families:
                 and gpu not in self.table.memory_of(pid)
                 and gpu in gpus
             ]
+            # Who can't be looked into may keep it as well; root sees everybody that matters.
+            sees_all = not self.table.scan.unreadable or self.table.sees_as_root
             for pid, used in dead.items():
                 near = [heir for heir in heirs if pid in (heir.session, heir.group, heir.parent)]
-                is_only = len({self._root(heir).pid for heir in heirs}) == 1
+                is_only = len({self._root(heir).pid for heir in heirs}) == 1 and sees_all
                 for heir in near or heirs:
                     # Who leads a group of its own was not forked to help a rank.
                     is_sure = bool(near) or (is_only and heir.group != heir.pid)

@@ -66,6 +66,14 @@ def is_orphan(root: Process, table: Table) -> bool:
     return parent is not None and (is_reaper(parent) or table.is_adopted(root, parent))
 
 
+def is_reaped(root: Process, table: Table) -> bool:
+    """Tell whether init or a known reaper has a process: its parent is dead for certain."""
+    if root.parent == 1 and table.scan.is_initial_namespace:
+        return True
+    parent = table.parent(root)
+    return parent is not None and is_reaper(parent)
+
+
 def is_server(process: Process) -> bool:
     """Tell whether a process is a server whose workers hang below an MPI daemon beside it."""
     part = part_of(process)

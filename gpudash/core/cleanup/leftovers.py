@@ -13,7 +13,7 @@ from enum import Enum
 from gpudash.core.cleanup.belonging import Origin
 from gpudash.core.cleanup.families import Family
 from gpudash.core.cleanup.frameworks import Role, part_of
-from gpudash.core.cleanup.joining import is_orphan
+from gpudash.core.cleanup.joining import is_reaped
 from gpudash.core.cleanup.managing import Manager
 from gpudash.core.cleanup.table import Table
 from gpudash.core.families import root_of
@@ -74,7 +74,9 @@ def _evidence(family: Family, table: Table, manager: Manager | None) -> str:
 
 
 def _root_evidence(root: Process, family: Family, table: Table) -> str:
-    if not is_orphan(root, table):
+    # One that a living process seems to have taken in may be its child: it moved to a session of
+    # its own since. Only below an init or a known reaper is the root dead for certain.
+    if not is_reaped(root, table):
         return ""
     part = part_of(root)
     if part.role in (Role.WORKER, Role.HELPER):

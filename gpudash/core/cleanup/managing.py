@@ -163,6 +163,9 @@ def manager_of(process: Process, table: Table, answers: tuple[ManagerFacts, ...]
         return None
     kind, name, is_hint = what
     told = _answer(kind, name, answers)
+    if told is not None and not told.is_known and not _may_be_gone(process, table):
+        # Another user's manager was asked: what it does not know may live in this one's.
+        told = None
     timeout_s = _DEFAULT_TIMEOUT_S.get(kind, 0.0)
     if told is not None and told.stop_timeout_s is not None:
         timeout_s = told.stop_timeout_s
@@ -172,7 +175,10 @@ def manager_of(process: Process, table: Table, answers: tuple[ManagerFacts, ...]
         id=name,
         name=told.name if told else "",
         commands=commands,
-        is_run=bool(commands) and kind in _RUN and not _is_unnamed(kind, name),
+        is_run=bool(commands)
+        and kind in _RUN
+        and not _is_unnamed(kind, name)
+        and _is_ours_to_stop(kind, name, process, table),
         timeout_s=timeout_s + COMMAND_MARGIN_S,
         restarts=told.restarts if told else None,
         is_asked=told is not None,
@@ -199,6 +205,40 @@ _RUN = frozenset(
         ManagerKind.SUPERVISOR,
     }
 )
+
+
+_OTHER_TREE = re.compile(r"\.(?:service|scope)(?:/|$)|lxc|lxd|nspawn|payload|docker|libpod")
+_KEEPERS = frozenset({"conmon", "containerd-shim", "systemd", "dockerd", "containerd", "podman"})
+
+
+def _may_be_gone(process: Process, table: Table) -> bool:
+    """Tell whether nothing above a process speaks of a manager that still runs it."""
+    above = (one for one in table.ancestors(process) if one.pid > 1)
+    return not any(one.comm in _KEEPERS for one in above) and _is_own_manager(process, table)
+
+
+def _is_own_manager(process: Process, table: Table) -> bool:
+    """Tell whether the manager that is asked is the one of this control group's user."""
+    owner = re.search(r"/user-(\d+)\.slice(?=/|$)|/user@(\d+)\.service(?=/|$)", process.cgroup)
+    if owner is None:
+        return True
+    return table.me is not None and int(owner[1] or owner[2]) == table.me.identity.uid
+
+
+def _is_ours_to_stop(kind: ManagerKind, name: str, process: Process, table: Table) -> bool:
+    """Tell whether a command stops this and nothing else: its name is one, its manager is ours."""
+    word = name.partition(" ")[2] if kind is ManagerKind.SUPERVISOR else name
+    if word.startswith("-") or re.search(r"[*?\[\]\s]", word):
+        return False
+    if kind is ManagerKind.USER_UNIT and not _is_own_manager(process, table):
+        return False
+    if kind not in (ManagerKind.UNIT, ManagerKind.USER_UNIT):
+        return True
+    # Below a unit or a machine of its own the tree is not the one that systemctl speaks to.
+    group = process.cgroup
+    user = _USER_ROOT.search(group)
+    rest = group[user.end() :] if user else group
+    return not _OTHER_TREE.search(rest.partition(f"/{name}")[0])
 
 
 def _is_unnamed(kind: ManagerKind, name: str) -> bool:

@@ -162,7 +162,7 @@ def _ordered(state: State, host_s: float) -> Step:
 
 def _recorded(state: State, event: ev.Recorded) -> Step:
     is_newest = event.serial == state.orders and event.serial > state.sent
-    if state.order is None or not is_newest or not state.is_linked:
+    if state.order is None or not is_newest or not state.is_linked or state.is_aborted:
         return state, ()
     return replace(state, sent=event.serial), (ev.SendOrder(order=state.order),)
 

@@ -124,6 +124,11 @@ class Table:
         gap = reading.used_bytes - sum(used or 0 for used in known)
         return gap > len(known) * CONTEXT_BYTES
 
+    @property
+    def sees_as_root(self) -> bool:
+        """Tell whether root looked: what it can't read is the kernel's or init's."""
+        return self.me is not None and self.me.identity.uid == 0
+
     # -- handles -------------------------------------------------------------------------------
 
     def gpu_handles(self, process: Process) -> frozenset[str]:
