@@ -192,5 +192,6 @@ def test_no_configuration_at_all(gpudash_command: Runner, tmp_path: Path) -> Non
         'density,"""auto""",default\n'
         "readonly,false,default\n"
         "baselines,true,default\n"
+        'cleanup.confirm,"""alive""",default\n'
     )
     assert os.listdir(tmp_path) == []
