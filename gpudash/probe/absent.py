@@ -1,6 +1,6 @@
 """GPUs that the kernel module knows and the library does not list.
 
-One that fell off the bus before this session began is not counted by NVML at all: without a second
+One that fell off the bus before the sampler began is not counted by NVML at all: without a second
 opinion seven of eight would read as all. The module keeps a folder for each that it was given; in
 a container the runtime shows only those of the container.
 """
