@@ -60,10 +60,8 @@ def is_orphan(root: Process, table: Table) -> bool:
     of this container) is a living one; so is a container's pid 1 that is no init: it may well be
     the server whose workers these are. A host's pid 1 is its init, whatever its name.
     """
-    if root.parent == 1 and table.scan.is_initial_namespace:
-        return True
     parent = table.parent(root)
-    return parent is not None and (is_reaper(parent) or table.is_adopted(root, parent))
+    return is_reaped(root, table) or (parent is not None and table.is_adopted(root, parent))
 
 
 def is_reaped(root: Process, table: Table) -> bool:
