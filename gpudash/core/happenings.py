@@ -8,9 +8,6 @@ from gpudash.core.families import Holder, Key, family_key, holders, listed_pids
 from gpudash.core.model import Gpu, GpuState, Happening, Host, Link, Owner
 from gpudash.core.units import format_duration, index_list
 
-HEAT_BITS = 0x40 | 0x20
-"""nvmlClocksEventReasonHwThermalSlowdown and …SwThermalSlowdown (nvml.h)."""
-
 
 def noticed(
     before: Host,
@@ -93,12 +90,6 @@ def _one_gpu_news(old: Gpu, new: Gpu, host: Host, at_s: float) -> list[Happening
         if words:
             return [_line(host, at_s, f"{name}  {words}", tone="bad")]
         return [_line(host, at_s, f"{name}  is read again", tone="good")]
-    if old.reading and new.reading:
-        hot_before = bool((old.reading.throttle_bits or 0) & HEAT_BITS)
-        if not hot_before and (new.reading.throttle_bits or 0) & HEAT_BITS:
-            clock = new.reading.sm_clock_mhz
-            at_clock = f", now at {clock} MHz" if clock else ""
-            return [_line(host, at_s, f"{name}  slowed by heat{at_clock}", tone="warn")]
     return []
 
 

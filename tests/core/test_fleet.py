@@ -356,20 +356,16 @@ def test_what_is_told_of_the_link() -> None:
 
 
 def test_what_is_told_of_a_gpu() -> None:
-    hot = reading(0, throttle_bits=0x40, sm_clock_mhz=1200)
     fleet = told(
         hello(*roster(1)),
         sample(1, reading(0)),
         sample(2, failed(15)),
         sample(3, reading(0)),
-        sample(4, hot),
-        sample(5, hot),
-        sample(6, reading(0, recovery_action=1)),
+        sample(4, reading(0, recovery_action=1)),
     )
     assert words(fleet) == [
         "GPU 0  lost: the driver says it fell off the bus",
         "GPU 0  is read again",
-        "GPU 0  slowed by heat, now at 1200 MHz",
         "GPU 0  needs a reset",
     ]
 

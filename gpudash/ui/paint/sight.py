@@ -5,8 +5,8 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import NamedTuple
 
-from gpudash.core.happenings import HEAT_BITS
 from gpudash.core.model import Gpu, GpuReading, GpuState
+from gpudash.core.throttling import HEAT
 from gpudash.core.units import GIB, format_memory, gib
 from gpudash.core.verify import judge_gpu
 from gpudash.ui.paint.claims import NO_MEMORY, Claim
@@ -124,7 +124,7 @@ def number_text(
 
 def is_slowed(reading: GpuReading) -> bool:
     """Tell whether the driver slows this GPU because it is hot."""
-    return bool((reading.throttle_bits or 0) & HEAT_BITS)
+    return bool((reading.throttle_bits or 0) & HEAT)
 
 
 def who(claims: tuple[Claim, ...], room: int, *, is_old: bool, glyphs: Glyphs) -> Row:
