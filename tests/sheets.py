@@ -76,7 +76,8 @@ def sheet(pictures: list[Path], path: Path, columns: int) -> None:
         widest = max(widest, left)
         top += max(png_size(one)[1] for one in row) + 20
     svg = (
-        f'<svg xmlns="http://www.w3.org/2000/svg" xmlns:xlink="http://www.w3.org/1999/xlink" width="{widest}" height="{top}">'
+        '<svg xmlns="http://www.w3.org/2000/svg" xmlns:xlink="http://www.w3.org/1999/xlink" '
+        f'width="{widest}" height="{top}">'
         f'<rect width="100%" height="100%" fill="#777777"/>{"".join(parts)}</svg>'
     )
     path.with_suffix(".svg").write_text(svg)

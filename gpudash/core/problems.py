@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from gpudash.core import nvml
 from gpudash.core.events import Fault, Garbled
 from gpudash.core.model import Problem
@@ -42,10 +44,11 @@ def problem_of(fault: Fault) -> Problem:
 def hangs(fault: Fault) -> Problem:
     """Say which call does not return."""
     what = fault.call.removeprefix("nvmlDeviceGet").removeprefix("nvml")
+    what = re.sub(r"(?<=[a-z])(?=[A-Z])", " ", what).lower()
     where = f" of GPU {fault.gpu_index}" if fault.gpu_index is not None else ""
     return Problem(
         title="driver hangs",
-        sentence=f"Asked for {what}{where} and got no answer.",
+        sentence=f"The driver does not answer when asked for {what}{where}.",
         advice="Often a driver fault: look for Xid lines in the kernel log (dmesg).",
         detail=f"{fault.call}{where} did not return",
     )

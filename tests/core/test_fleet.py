@@ -199,7 +199,7 @@ def test_a_hang_names_the_call_and_ends_with_the_next_tick() -> None:
     fleet = told(hello(*roster(1)), HANGS)
     host = host_of(fleet)
     assert host.problem is not None
-    assert "PowerUsage of GPU 3" in host.problem.sentence
+    assert "power usage of GPU 3" in host.problem.sentence
     assert told(HANGS, fleet=fleet) is fleet
     assert host_of(told(LinkStale(), fleet=fleet)).link is Link.HUNG
     host = host_of(told(sample(1, reading(0)), fleet=fleet))

@@ -330,7 +330,7 @@ def errors() -> Fleet:
             facts=facts(),
             problem=Problem(
                 title="driver hangs",
-                sentence="Asked for MemoryInfo of GPU 2 and got no answer. "
+                sentence="The driver does not answer when asked for memory info of GPU 2. "
                 "Other hosts are not affected.",
                 advice="Often a driver fault: look for Xid lines in the kernel log (dmesg).",
                 detail="nvmlDeviceGetMemoryInfo of GPU 2 did not return",
@@ -367,7 +367,9 @@ def down() -> Fleet:
         silent_host(),
         link=Link.HUNG,
         link_since_s=NOW - 21,
-        problem=Problem(title="driver hangs", sentence="Asked for MemoryInfo and got no answer."),
+        problem=Problem(
+            title="driver hangs", sentence="The driver does not answer when asked for memory info."
+        ),
     )
     return lettered(gone, hung)
 

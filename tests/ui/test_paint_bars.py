@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gpudash.ui.paint.bars import Part, memory_bar, sparkline
+from gpudash.ui.paint.bars import Part, chart_row, memory_bar, sparkline
 from gpudash.ui.paint.glyphs import ASCII, MONO, UNICODE, Glyphs
 from gpudash.ui.paint.spans import Row, plain, row_width
 
@@ -98,3 +98,41 @@ def test_sparkline_scale() -> None:
         ("▃", "stale-bar"),
         ("·", "decor"),
     )
+
+
+percentages = st.lists(st.none() | st.integers(0, 100), min_size=1, max_size=30).map(tuple)
+
+
+def chart(values: tuple[int | None, ...], rows: int, glyphs: Glyphs = UNICODE) -> list[str]:
+    """Draw a chart from its bottom row up."""
+    drawn = (chart_row(values, at, rows, is_old=False, glyphs=glyphs) for at in range(rows))
+    return [plain(row) for row in drawn]
+
+
+@given(percentages, st.integers(2, 6), glyph_sets)
+def test_a_chart_grows_from_the_bottom_without_holes(
+    values: tuple[int | None, ...], rows: int, glyphs: Glyphs
+) -> None:
+    drawn = chart(values, rows, glyphs)
+    assert all(len(row) == len(values) for row in drawn)
+    for column, value in zip(zip(*drawn, strict=True), values, strict=True):
+        filled = [cell != " " for cell in column]
+        assert filled == sorted(filled, reverse=True)
+        full = filled.count(True) - 1
+        assert all(cell == glyphs.chart[-1] for cell in column[:full])
+        assert (column[0] == glyphs.nothing) == (value is None)
+
+
+@given(st.integers(0, 99), st.integers(2, 6))
+def test_a_chart_is_never_lower_for_more(value: int, rows: int) -> None:
+    def heights(of: int) -> list[int]:
+        return [" ▁▂▃▄▅▆▇█".index(row) for row in chart((of,), rows)]
+
+    assert heights(value) <= heights(value + 1)
+    assert sum(heights(value)) <= sum(heights(value + 1))
+
+
+def test_a_full_chart_leaves_air_under_the_bar() -> None:
+    assert chart((100, 1, 0, None), 3) == ["█▁▁·", "█   ", "▅   "]
+    old = chart_row((50, None), 0, 3, is_old=True, glyphs=UNICODE)
+    assert [style for _, style in old] == ["stale-bar", "decor"]

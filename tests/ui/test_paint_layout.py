@@ -22,7 +22,8 @@ THREE = fleets.three_hosts().hosts
         ((40, 10), Density.LINE, (0, 8, 0, 0, 0, 0)),
         ((80, 11), Density.LINE, (0, 8, 0, 0, 0, 1)),
         ((80, 19), Density.LINE, (1, 10, 0, 5, 0, 1)),
-        ((200, 60), Density.CARD, (1, 18, 6, 12, 20, 1)),
+        ((200, 60), Density.CARD, (1, 26, 6, 12, 12, 1)),
+        ((320, 90), Density.CARD, (1, 50, 6, 12, 18, 1)),
     ],
 )
 def test_one_host(size: tuple[int, int], density: Density, heights: tuple[int, ...]) -> None:
@@ -36,6 +37,22 @@ def test_one_host(size: tuple[int, int], density: Density, heights: tuple[int, .
         layout.gap,
         layout.footer,
     ) == heights
+
+
+@pytest.mark.parametrize("size", [(120, 40), (200, 60), (320, 90)])
+def test_rows_do_not_jump_as_holders_come_and_go(size: tuple[int, int]) -> None:
+    heights = {plan(*size, ONE, holders_wanted=wanted).hosts for wanted in range(4, 40)}
+    assert len(heights) == 1
+
+
+def test_a_high_screen_makes_room_for_charts_and_no_more_than_that() -> None:
+    assert [plan(120, height, ONE, holders_wanted=6).card_rows for height in (40, 60, 70, 300)] == [
+        2,
+        3,
+        4,
+        6,
+    ]
+    assert plan(120, 300, ONE, holders_wanted=6, density=Density.LINE).hosts == 10
 
 
 def test_density_shrinks_as_hosts_grow() -> None:
@@ -55,7 +72,7 @@ def test_holders_give_way_to_lines_of_several_hosts() -> None:
 
 def test_holders_take_a_quarter_unless_rows_are_left_over() -> None:
     assert plan(80, 24, ONE, holders_wanted=30).holders == 6
-    assert plan(200, 60, ONE, holders_wanted=20).holders == 20
+    assert plan(200, 64, ONE, holders_wanted=20).holders == 20
 
 
 @pytest.mark.parametrize(

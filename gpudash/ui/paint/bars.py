@@ -143,11 +143,26 @@ def _track(width: int, stacked: bool, glyphs: Glyphs) -> Span:
 @lru_cache(maxsize=4096)
 def sparkline(values: tuple[int | None, ...], *, is_old: bool, glyphs: Glyphs) -> Row:
     """Draw percentages on a fixed scale from 0 to 100, oldest first; None is a gap."""
+    return _columns(tuple(_column(value, glyphs) for value in values), is_old=is_old)
+
+
+@lru_cache(maxsize=4096)
+def chart_row(
+    values: tuple[int | None, ...], row: int, rows: int, *, is_old: bool, glyphs: Glyphs
+) -> Row:
+    """Draw one row, counted from the bottom, of a chart of percentages from 0 to 100.
+
+    The topmost row leaves air under the bar above it, as a sparkline does.
+    """
+    cells = tuple(_chart_cell(value, row, rows, glyphs) for value in values)
+    return _columns(cells, is_old=is_old)
+
+
+def _columns(cells: tuple[tuple[str, str], ...], *, is_old: bool) -> Row:
     spans: list[Span] = []
     text = style = ""
-    for value in values:
-        char, colour = _column(value, glyphs)
-        if is_old and value is not None:
+    for char, colour in cells:
+        if is_old and colour not in ("decor", "text"):
             colour = "stale-bar"
         if colour != style and text:
             spans.append((text, style))
@@ -157,6 +172,20 @@ def sparkline(values: tuple[int | None, ...], *, is_old: bool, glyphs: Glyphs) -
     if text:
         spans.append((text, style))
     return tuple(spans)
+
+
+def _chart_cell(value: int | None, row: int, rows: int, glyphs: Glyphs) -> tuple[str, str]:
+    """Return a cell of a chart; its colour says how high it stands."""
+    if value is None or value <= 0:
+        return _column(value, glyphs) if row == 0 else (" ", "text")
+    levels = glyphs.chart
+    steps = len(levels)
+    top = (rows - 1) * steps + min(len(glyphs.spark), steps)
+    level = min(max(1, -(-min(value, 100) * top // 100)) - row * steps, steps)
+    if level <= 0:
+        return " ", "text"
+    height = min(value, 100 * ((row + 1) * steps) // top)
+    return levels[level - 1], "spark-1" if height < 34 else "spark-2" if height < 67 else "spark-3"
 
 
 def _column(value: int | None, glyphs: Glyphs) -> tuple[str, str]:

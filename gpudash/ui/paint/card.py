@@ -1,11 +1,11 @@
-"""One GPU in two rows: the bar with its owner, and under it the past with the numbers."""
+"""One GPU in two rows or more: the bar with its owner, and under it the past with the numbers."""
 
 from __future__ import annotations
 
 from gpudash.core.model import GpuReading
 from gpudash.core.units import format_memory
 from gpudash.core.verify import Verdict
-from gpudash.ui.paint.bars import sparkline
+from gpudash.ui.paint.bars import chart_row, sparkline
 from gpudash.ui.paint.claims import Claim
 from gpudash.ui.paint.columns import CardColumns
 from gpudash.ui.paint.line import (
@@ -28,14 +28,21 @@ from gpudash.ui.paint.sight import (
     who,
 )
 from gpudash.ui.paint.spans import Row, fit, spread
+from gpudash.ui.paint.view import CARD_ROWS
 
 _NUMBERS = 20
 """Cells between the bar and the letter, less the blank after the bar."""
 
 
-def card_row(sight: GpuSight, columns: CardColumns, width: int, *, second: bool) -> Row:
-    """Draw one of the two rows of a GPU, at this inner width."""
-    return _second(sight, columns, width) if second else _first(sight, columns, width)
+def card_row(
+    sight: GpuSight, columns: CardColumns, width: int, step: int = 0, rows: int = CARD_ROWS
+) -> Row:
+    """Draw one of the rows of a GPU, at this inner width; the first holds the bar."""
+    if step == 0:
+        return _first(sight, columns, width)
+    if step == 1:
+        return _second(sight, columns, width, rows)
+    return _further(sight, columns, width, step, rows)
 
 
 def _first(sight: GpuSight, columns: CardColumns, width: int) -> Row:
@@ -71,17 +78,49 @@ def _main_words(sight: GpuSight, room: int) -> Row:
     return who(sight.claims[:1], max(room, 34), is_old=sight.is_old, glyphs=sight.glyphs)
 
 
-def _second(sight: GpuSight, columns: CardColumns, width: int) -> Row:
+def _further(sight: GpuSight, columns: CardColumns, width: int, step: int, rows: int) -> Row:
+    """Draw what only a high screen has room for: more of the chart, and a family a row."""
+    start = (*lead(sight, 2), ("    ", "text"))
+    if not sight.has_values:
+        return fit(start, width)
+    row = (*start, *fit(_chart(sight, step, rows), columns.bar), (" " * (_NUMBERS + 1), "text"))
+    return fit((*row, *fit(_nth_claim(sight, step, rows), columns.process, "…")), width)
+
+
+def _chart(sight: GpuSight, step: int, rows: int) -> Row:
+    """Draw a row of the past; a high card ends with a blank one, for air above the next bar."""
+    high = max(1, rows - CARD_ROWS)
+    if step > high:
+        return ()
+    if high == 1:
+        return sparkline(sight.samples, is_old=sight.is_old, glyphs=sight.glyphs)
+    return chart_row(sight.samples, high - step, high, is_old=sight.is_old, glyphs=sight.glyphs)
+
+
+def _nth_claim(sight: GpuSight, number: int, rows: int) -> Row:
+    """Return the family of a row; the last row says how many have none."""
+    if number >= len(sight.claims) or trouble_of(sight.gpu, sight.glyphs) is not None:
+        return ()
+    row = _other(sight.claims[number], is_old=sight.is_old, hatch=sight.glyphs.hatch)
+    rest = len(sight.claims) - 1 - number
+    return (*row, (f"  +{rest}", "text-muted")) if number == rows - 1 and rest else row
+
+
+def _second(sight: GpuSight, columns: CardColumns, width: int, rows: int) -> Row:
     start = (*lead(sight, 2), ("    ", "text"))
     reading = sight.gpu.reading
     if not sight.has_values or reading is None:
         wrong = trouble_of(sight.gpu, sight.glyphs)
         words: Row = ((wrong.reason, "text-muted"),) if wrong else ()
         return fit((*start, ("  ", "text"), *words), width, "…")
-    drawn = sparkline(sight.samples, is_old=sight.is_old, glyphs=sight.glyphs)
-    row = (*start, *fit(drawn, columns.bar), (" ", "text"), *fit(_numbers(sight, reading), 20))
+    row = (
+        *start,
+        *fit(_chart(sight, 1, rows), columns.bar),
+        (" ", "text"),
+        *fit(_numbers(sight, reading), 20),
+    )
     room = columns.process
-    return fit((*row, *fit(_second_words(sight, room), room, "…")), width)
+    return fit((*row, *fit(_second_words(sight, room, rows), room, "…")), width)
 
 
 def _numbers(sight: GpuSight, reading: GpuReading) -> Row:
@@ -96,7 +135,7 @@ def _numbers(sight: GpuSight, reading: GpuReading) -> Row:
     )
 
 
-def _second_words(sight: GpuSight, room: int) -> Row:
+def _second_words(sight: GpuSight, room: int, rows: int) -> Row:
     wrong = trouble_of(sight.gpu, sight.glyphs)
     if wrong is not None:
         claimed = who(sight.claims, room - 2, is_old=sight.is_old, glyphs=sight.glyphs)
@@ -108,12 +147,9 @@ def _second_words(sight: GpuSight, room: int) -> Row:
         if verdict.verdict is Verdict.UNKNOWN and not sight.is_old:
             return ((f"  {verdict.reason}", "unknown"),)
         return ((f"  {verdict.note}", "text-muted"),)
-    first, *others = sight.claims
-    if others:
-        row = _other(others[0], is_old=sight.is_old, hatch=sight.glyphs.hatch)
-        if len(others) > 1:
-            row += ((f"  +{len(others) - 1}", "text-muted"),)
-        return row
+    first = sight.claims[0]
+    if len(sight.claims) > 1:
+        return _nth_claim(sight, 1, rows)
     row = ((f"  {_origin(first)}", "text-muted"),)
     reading = sight.gpu.reading
     if reading is not None and is_slowed(reading) and not sight.is_old:

@@ -64,7 +64,7 @@ class FrameView(NamedTuple):
 
 
 def host_views(
-    view: FrameView, judged: FleetVerdict, found: tuple[Holder, ...], density: Density
+    view: FrameView, judged: FleetVerdict, found: tuple[Holder, ...], layout: Layout
 ) -> tuple[HostView, ...]:
     """Return one view for each host that is shown."""
     past = view.utilisation_of or {}
@@ -84,7 +84,8 @@ def host_views(
             utilisation=past.get(host.name, no_history),
             now_s=view.now_s,
             wall_of=view.wall_of,
-            density=density,
+            density=layout.density,
+            card_rows=layout.card_rows,
             glyphs=view.glyphs,
             has_focus=host.name == view.focus,
             cursor=view.cursor if host.name == view.focus else None,
@@ -197,7 +198,7 @@ def compose(view: FrameView, width: int, height: int, ledger: Ledger | None = No
         layout=layout,
         header=(header_row(head, width, glyphs),) if layout.header else (),
         banner=banner_rows(story, width, glyphs, () if layout.header else notes(head)),
-        views=() if is_welcome else host_views(view, judged, found, layout.density),
+        views=() if is_welcome else host_views(view, judged, found, layout),
         welcome=first,
         holders=_panel(view, panel, layout.holders, width, is_proof=is_proof),
         events=() if is_welcome else _events(view, layout, width),

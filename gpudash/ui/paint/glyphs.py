@@ -40,6 +40,8 @@ class Glyphs:
         self.down = table["down"]
         self.spark = table["spark"]
         """From the lowest level to the highest; the first is 0 %, too."""
+        self.chart = table["chart"]
+        """Levels of one row of a chart of several rows; the last fills its cell."""
 
 
 _UNICODE = {
@@ -64,6 +66,7 @@ _UNICODE = {
     "across": "─",
     "down": "│",
     "spark": "▁▂▃▄▅",
+    "chart": "▁▂▃▄▅▆▇█",
 }
 _ASCII = {
     "clear": "v",
@@ -87,6 +90,7 @@ _ASCII = {
     "across": "-",
     "down": "|",
     "spark": "_.:|",
+    "chart": ".:#",
 }
 
 UNICODE = Glyphs(_UNICODE, is_ascii=False, has_patterns=False)

@@ -24,7 +24,7 @@ from gpudash.ui.paint.columns import (
 from gpudash.ui.paint.line import GpuSight, line_row
 from gpudash.ui.paint.mig import mig_row, slice_card, slice_row
 from gpudash.ui.paint.spans import Row, finished, fit, joined, on_background
-from gpudash.ui.paint.view import Density, HostView
+from gpudash.ui.paint.view import CARD_ROWS, Density, HostView
 
 _TRUSTED = 40
 """From this width on the columns of a row add up to it; below, rows are cut."""
@@ -45,20 +45,27 @@ def is_split(gpu: Gpu) -> bool:
     return bool(gpu.reading and gpu.reading.mig) and gpu.state is GpuState.READ
 
 
-def block_height(gpu: Gpu, density: Density) -> int:
+def block_height(gpu: Gpu, density: Density, card_rows: int) -> int:
     """Return how many rows a GPU takes."""
     if is_split(gpu):
         return 1 + len(slices_of(gpu))
-    return 2 if density is Density.CARD else 1
+    return card_rows if density is Density.CARD else 1
 
 
-def pane_height(host: Host, density: Density, width: int, *, is_alone: bool = True) -> int:
+def pane_height(
+    host: Host,
+    density: Density,
+    width: int,
+    *,
+    is_alone: bool = True,
+    card_rows: int = CARD_ROWS,
+) -> int:
     """Return how many rows a host takes, borders included."""
     borders = 0 if is_compact(width) else 1
     around = borders + has_title(host, width, is_alone=is_alone)
     if not host.gpus:
         return around + len(trouble.sentences(host, width))
-    return around + sum(block_height(gpu, density) for gpu in host.gpus)
+    return around + sum(block_height(gpu, density, card_rows) for gpu in host.gpus)
 
 
 class HostPane:
@@ -80,7 +87,7 @@ class HostPane:
         return tuple(
             (position, step)
             for position, gpu in enumerate(self.view.host.gpus)
-            for step in range(block_height(gpu, self.view.density))
+            for step in range(block_height(gpu, self.view.density, self.view.card_rows))
         )
 
     @cached_property
@@ -162,7 +169,7 @@ class HostPane:
             return self._mig_row(position, sight, step)
         if view.density is Density.CARD:
             columns = card_columns(self.width)
-            return card_row(sight, columns, self._inner, second=step == 1)
+            return card_row(sight, columns, self._inner, step, view.card_rows)
         return line_row(sight, line_columns(self.width), self._inner)
 
     def _mig_row(self, position: int, sight: GpuSight, step: int) -> Row:

@@ -9,8 +9,8 @@ from typing import NamedTuple
 
 from gpudash.core.model import Host
 from gpudash.ui.paint.columns import CARD_FROM, is_compact
-from gpudash.ui.paint.hostpane import pane_height
-from gpudash.ui.paint.view import Density
+from gpudash.ui.paint.hostpane import is_split, pane_height
+from gpudash.ui.paint.view import CARD_ROWS, Density
 
 BANNER = 2
 HEADER_FROM = 12
@@ -26,6 +26,8 @@ PANEL_LEAST = 12
 """What must be left below cards for a panel that the screen is about."""
 PANEL_SMALL = 8
 """So much it takes even from the hosts."""
+CARD_ROWS_MOST = 6
+"""A chart of five rows under each bar; higher ones tell nothing more."""
 EVENTS_WANTED = 7
 """Five happenings and the borders: what cards must leave room for."""
 
@@ -45,6 +47,8 @@ class Layout(NamedTuple):
     gap: int
     """Blank rows above the footer."""
     footer: int
+    card_rows: int = CARD_ROWS
+    """Of each GPU in card density."""
 
 
 def plan(
@@ -74,7 +78,11 @@ def plan(
         density = Density.CARD if cards + PANEL_LEAST <= free else None
         holders = min(holders_wanted, free - cards) if density else holders
     density = density or _density(width, hosts, free - holders, free)
-    panes = pane_heights(hosts, density, width)
+    card_rows = CARD_ROWS
+    if density is Density.CARD:
+        below = holders if is_panel_first else height // 4
+        card_rows = _card_rows(hosts, width, free - below - EVENTS_MOST)
+    panes = pane_heights(hosts, density, width, card_rows)
     if is_panel_first:
         holders = min(holders, max(free - sum(panes), min(PANEL_SMALL, free // 2)))
     if density is Density.LINE and len(hosts) > 1 and free - holders < sum(panes) <= free:
@@ -95,15 +103,26 @@ def plan(
     if holders:
         grown = min(gap, max(0, holders_wanted - holders))
         holders, gap = holders + grown, gap - grown
-    return Layout(density, header, BANNER, viewport, panes, holders, events, gap, footer)
+    return Layout(density, header, BANNER, viewport, panes, holders, events, gap, footer, card_rows)
 
 
-def pane_heights(hosts: tuple[Host, ...], density: Density, width: int) -> tuple[int, ...]:
+def pane_heights(
+    hosts: tuple[Host, ...], density: Density, width: int, card_rows: int = CARD_ROWS
+) -> tuple[int, ...]:
     """Return the height of each pane."""
     if density is Density.CELL:
         return (len(hosts) + 3,)
     is_alone = len(hosts) == 1
-    return tuple(pane_height(host, density, width, is_alone=is_alone) for host in hosts)
+    return tuple(
+        pane_height(host, density, width, is_alone=is_alone, card_rows=card_rows) for host in hosts
+    )
+
+
+def _card_rows(hosts: tuple[Host, ...], width: int, room: int) -> int:
+    """Return how high cards may be. Who holds what must not count: rows would jump as they come."""
+    cards = sum(not is_split(gpu) for host in hosts for gpu in host.gpus)
+    spare = room - sum(pane_heights(hosts, Density.CARD, width))
+    return min(CARD_ROWS + max(0, spare) // max(1, cards), CARD_ROWS_MOST)
 
 
 def _density(width: int, hosts: tuple[Host, ...], room: int, most: int) -> Density:

@@ -55,13 +55,19 @@ def _is_watched(proof: Proof) -> bool:
 
 
 def newest_break(proof: Proof, now_s: float) -> Break | None:
-    """Return what broke a hold or proof in the last minute and was not made good since."""
+    """Return what broke a hold or proof in the last minute and was not made good since.
+
+    Of several hosts only a proof counts: one host's hold that begins by itself and breaks is no
+    reason to hide what the others hold.
+    """
+    is_alone = len(proof.hosts) == 1 or proof.policy.scope is not None
     broken = [
         host.broken
         for host in proof.hosts
         if host.broken is not None
         and host.state is State.BROKEN
         and host.broken.clear_s is not None
+        and (is_alone or host.broken.was_proven)
     ]
     fresh = [one for one in broken if now_s - one.at_s < NEWS_S]
     return max(fresh, key=lambda one: one.at_s, default=None)

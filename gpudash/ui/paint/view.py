@@ -20,12 +20,15 @@ class Density(Enum):
     """How much room a host takes."""
 
     CARD = "card"
-    """Two rows a GPU."""
+    """Two rows a GPU, more on a high screen."""
     LINE = "line"
     """One row a GPU."""
     CELL = "cell"
     """One row a host."""
 
+
+CARD_ROWS = 2
+"""The least that a GPU takes in card density: the bar, and the past under it."""
 
 Utilisation = Callable[[str, int, int], tuple[int | None, ...]]
 """GPU key, columns, seconds a column: percentages, oldest first; None is a gap."""
@@ -53,6 +56,7 @@ class HostView(NamedTuple):
     now_s: float = 0.0
     wall_of: WallClock = no_clock
     density: Density = Density.LINE
+    card_rows: int = CARD_ROWS
     glyphs: Glyphs = UNICODE
     has_focus: bool = False
     cursor: int | None = None
