@@ -16,7 +16,7 @@ from gpudash.ui.paint.proving import NEWS_S, ProofView, proof_story
 from gpudash.ui.paint.spans import plain
 from gpudash.ui.paint.story import Story, tell
 from gpudash.ui.paint.tally import all_holders, tally
-from tests.core.making import GIB
+from tests.core.making import GIB, HOST
 from tests.proof.driving import Driver, scan_of
 from tests.ui import fleets
 from tests.ui.showing import showing
@@ -127,6 +127,15 @@ def test_a_break_is_named_for_a_minute() -> None:
     assert "was clear" in text(told(driver, NEWS_S - 1))
     assert "was clear" not in text(told(driver, NEWS_S + 1))
     assert not is_shown(view_of(driver))
+
+
+def test_an_unproven_hold_of_one_of_several_hosts_leaves_the_banner_alone() -> None:
+    driver = Driver(restarts=True, names=(HOST, "gpu-b"))
+    for name in (HOST, "gpu-b"):
+        driver.ticks(2, 0, 0, name=name)
+    driver.tick(0, GIB, after_s=0.25, name="gpu-b")
+    assert driver.proof.hosts[1].broken is not None
+    assert "was clear" not in text(told(driver))
 
 
 def test_a_host_that_is_not_read_shows_no_proof() -> None:
