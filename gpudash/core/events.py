@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from gpudash.core.cleanup.leavings import Leavings
     from gpudash.core.cleanup.reports import Report
     from gpudash.core.holding import Scan
+    from gpudash.core.startup.loglines import LogPiece, UrlAnswer
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -110,7 +111,37 @@ class LeavingsTold:
     leavings: Leavings
 
 
-ProbeEvent = Hello | Sample | Ack | Scanned | OrderTold | LeavingsTold | Fault | Bye | Garbled
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LogTold:
+    """A piece of a log that is followed, or what happened to it."""
+
+    id: int
+    """Of the command."""
+    told: LogPiece
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UrlTold:
+    """What a URL answered on its host; the ack of its command follows."""
+
+    id: int
+    """Of the command."""
+    answer: UrlAnswer
+
+
+ProbeEvent = (
+    Hello
+    | Sample
+    | Ack
+    | Scanned
+    | OrderTold
+    | LeavingsTold
+    | LogTold
+    | UrlTold
+    | Fault
+    | Bye
+    | Garbled
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -25,9 +25,11 @@ from gpudash.core.events import (
     LinkSlept,
     LinkStale,
     LinkUp,
+    LogTold,
     OrderTold,
     Sample,
     Scanned,
+    UrlTold,
 )
 from gpudash.core.families import listed_pids
 from gpudash.core.happenings import noticed, retold
@@ -114,7 +116,7 @@ def step(host: Host, event: Event, at_s: float) -> Host:
             return _faulted(host, event, at_s)
         case Garbled():
             return _garbled(host, event, at_s)
-        case Bye() | OrderTold() | LeavingsTold():
+        case Bye() | OrderTold() | LeavingsTold() | LogTold() | UrlTold():
             return host
         case Foreseen():
             return host if event.kin == host.kin else replace(host, kin=event.kin)

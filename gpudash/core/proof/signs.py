@@ -26,9 +26,11 @@ from gpudash.core.events import (
     LinkSlept,
     LinkStale,
     LinkUp,
+    LogTold,
     OrderTold,
     Sample,
     Scanned,
+    UrlTold,
 )
 from gpudash.core.model import GpuInfo, GpuState, Host, Link
 from gpudash.core.proof.breaks import BreakKind
@@ -94,7 +96,7 @@ def sign_of(proof: HostProof, policy: Policy, observed: Observed, at_s: float) -
             return _lost(BreakKind.LINK, "paused", host, policy)
         case Ack() | Bye() | LinkUp() | LinkMeasured() | Scanned():
             return None
-        case OrderTold() | LeavingsTold() | Foreseen():
+        case OrderTold() | LeavingsTold() | LogTold() | UrlTold() | Foreseen():
             return None
         case _:
             from typing import assert_never

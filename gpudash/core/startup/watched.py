@@ -1,0 +1,47 @@
+"""Which GPUs of a host a start-up is on, and what they read now."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from gpudash.core.model import Gpu, Host
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Watched:
+    """The GPUs of a start-up in one tick."""
+
+    uuids: tuple[str, ...]
+    name: str
+    """Of their kind."""
+    used_bytes: Mapping[str, int]
+    busy_pct: float | None
+    """The busiest one's."""
+
+
+def watched_of(
+    host: Host, named: tuple[str, ...] | None, known: tuple[str, ...], pids: frozenset[int]
+) -> Watched:
+    """Return the named GPUs, else those that were known before or hold these pids now."""
+    wanted = set(known) if named is None else set(named)
+    mine = [
+        (gpu.info.uuid, gpu)
+        for gpu in host.gpus
+        if gpu.info.uuid and (gpu.info.uuid in wanted or (named is None and _holds(gpu, pids)))
+    ]
+    readings = [(uuid, gpu.reading) for uuid, gpu in mine if gpu.reading is not None]
+    return Watched(
+        uuids=tuple(uuid for uuid, _ in mine),
+        name=next((gpu.info.name or "" for _, gpu in mine), ""),
+        used_bytes={uuid: r.used_bytes for uuid, r in readings if r.used_bytes is not None},
+        busy_pct=max(
+            (float(r.utilisation_pct) for _, r in readings if r.utilisation_pct is not None),
+            default=None,
+        ),
+    )
+
+
+def _holds(gpu: Gpu, pids: frozenset[int]) -> bool:
+    processes = gpu.reading.processes if gpu.reading is not None else None
+    return any(process.pid in pids for process in processes or ())
