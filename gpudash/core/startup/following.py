@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from gpudash.core.scope import Scope
 from gpudash.core.startup.history import Delta, Eta, PastRun
 from gpudash.core.startup.model import Startup
 
@@ -57,6 +58,8 @@ class FollowSpec:
     """The root of what is started, where it is known."""
     gpus: tuple[str, ...] | None = None
     """UUIDs; None: those that the process tree holds."""
+    scope: Scope | None = None
+    """GPUs as the user named them."""
     start: str = "anchor"
     """Where to begin: `anchor` (the newest start in the log), `start` or `end`."""
     stays: bool = False

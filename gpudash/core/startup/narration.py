@@ -87,7 +87,7 @@ def _phases(old: Startup | None, new: Startup) -> Iterator[Said]:
     known = old.phases if old is not None else ()
     for at, phase in enumerate(new.phases):
         was = known[at] if at < len(known) and known[at].name == phase.name else None
-        if was is None:
+        if was is None and phase.end is None:
             yield Said("phase", f"{WORDS.get(phase.name, phase.name)} …")
         if phase.end is not None and (was is None or was.end is None):
             yield Said("phase", _finished(phase))

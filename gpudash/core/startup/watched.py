@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from gpudash.core.model import Gpu, Host
+from gpudash.core.startup.following import FollowSpec
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -21,15 +22,17 @@ class Watched:
 
 
 def watched_of(
-    host: Host, named: tuple[str, ...] | None, known: tuple[str, ...], pids: frozenset[int]
+    host: Host, spec: FollowSpec, known: tuple[str, ...], pids: frozenset[int]
 ) -> Watched:
-    """Return the named GPUs, else those that were known before or hold these pids now."""
-    wanted = set(known) if named is None else set(named)
-    mine = [
-        (gpu.info.uuid, gpu)
-        for gpu in host.gpus
-        if gpu.info.uuid and (gpu.info.uuid in wanted or (named is None and _holds(gpu, pids)))
-    ]
+    """Return the GPUs that were named, else those that were known before or hold these pids now."""
+    is_named = spec.gpus is not None or spec.scope is not None
+    mine = []
+    for gpu in host.gpus:
+        uuid = gpu.info.uuid
+        if uuid and (
+            _is_named(gpu, host.name, spec) if is_named else uuid in known or _holds(gpu, pids)
+        ):
+            mine.append((uuid, gpu))
     readings = [(uuid, gpu.reading) for uuid, gpu in mine if gpu.reading is not None]
     return Watched(
         uuids=tuple(uuid for uuid, _ in mine),
@@ -40,6 +43,13 @@ def watched_of(
             default=None,
         ),
     )
+
+
+def _is_named(gpu: Gpu, host: str, spec: FollowSpec) -> bool:
+    if spec.gpus is not None and gpu.info.uuid in spec.gpus:
+        return True
+    items = spec.scope.items if spec.scope is not None else ()
+    return any(item.host in (None, host) and item.matches(gpu) for item in items)
 
 
 def _holds(gpu: Gpu, pids: frozenset[int]) -> bool:

@@ -134,7 +134,7 @@ class Case:
     def take_host(self, host: Host, now_s: float) -> None:
         """Take a reading of the host's GPUs."""
         known = self.known
-        found = watched_of(host, known.spec.gpus, known.gpus, known.pids)
+        found = watched_of(host, known.spec, known.gpus, known.pids)
         self.learn(gpus=found.uuids, gpu_name=found.name or known.gpu_name)
         if found.used_bytes:
             began_s = started_s(known, snapshot(self._state))
