@@ -7,18 +7,15 @@ Only plain files are opened: reading a pipe would take from others what is their
 
 import errno
 import os
-import re
 import stat
 import time
 import zlib
 
+from gpudash.probe.logstart import READ_BACK, last_start, line_at
+
 PIECE = 45000  # bytes; fits into a line of the wire as base64
-READ_BACK = 4 * 1024 * 1024
 HEAD = 256
-MOST_COUNTED = 64 * 1024 * 1024
 MOST_NAMES = 4096
-NEAR = 64 * 1024  # anchors this close to each other belong to one start
-PRELUDE = 4096  # what belongs to a start may stand so far before its anchor
 
 
 class Unreadable(Exception):
@@ -123,8 +120,8 @@ class LogFile(object):
         if self._start == "end":
             self.offset = size
         elif self._start == "anchor" and size > READ_BACK:
-            self.offset = self._last_start(size)
-        line = self._line_at(self.offset)
+            self.offset = last_start(fd, size, self._anchors)
+        line = line_at(fd, self.offset)
         self._start = self.offset
         age = max(0.0, time.time() - status.st_mtime) if size else 0.0
         return Piece(self.offset, note="opened", line=line, age=round(age, 1), words=self._path)
@@ -261,53 +258,6 @@ class LogFile(object):
         self._told = ""
         self._take(fd)
         return self._noted("rotated")
-
-    # -- where a start-up began ----------------------------------------------------------------
-
-    def _last_start(self, size):
-        """Return where the newest start in the last 4 MiB begins, else the first whole line."""
-        base = size - READ_BACK
-        data = os.pread(self._fd, READ_BACK, base)
-        marks = [place for place in self._places(data) if place[1]]
-        if not marks:
-            return base + data.find(b"\n") + 1
-        at = marks[-1][0]
-        for place, _ in reversed(marks):
-            if at - place <= NEAR:
-                at = place
-        preludes = [p for p, is_anchor in self._places(data) if not is_anchor]
-        near = [place for place in preludes if 0 < at - place <= PRELUDE]
-        return base + min(near + [at])
-
-    def _places(self, data):
-        """Return where lines with anchors begin, in their order, and whether they are anchors."""
-        found = {}
-        for word, pattern, is_anchor in self._anchors:
-            known = word.encode("utf-8")
-            check = re.compile(pattern.encode("utf-8"))
-            at = data.find(known)
-            while at >= 0:
-                begin = data.rfind(b"\n", 0, at) + 1
-                end = data.find(b"\n", at)
-                line = data[begin : end if end >= 0 else len(data)][:4096]
-                if check.search(line):
-                    found[begin] = found.get(begin, False) or bool(is_anchor)
-                at = data.find(known, end if end > at else at + len(known))
-        return sorted(found.items())
-
-    def _line_at(self, offset):
-        """Return the number of the line at an offset, or None where counting takes too long."""
-        if offset > MOST_COUNTED:
-            return None
-        line = 1
-        at = 0
-        while at < offset:
-            data = os.pread(self._fd, min(1 << 20, offset - at), at)
-            if not data:
-                return None
-            line += data.count(b"\n")
-            at += len(data)
-        return line
 
 
 def _has_head(fd, head):

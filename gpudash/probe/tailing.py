@@ -7,9 +7,9 @@ import base64
 import threading
 
 from gpudash.probe.line import now
-from gpudash.probe.lineage import Tree, writer_of
-from gpudash.probe.logfile import LogFile, Unreadable
-from gpudash.probe.logsource import source_of
+from gpudash.probe.lineage import Tree
+from gpudash.probe.logfile import Unreadable
+from gpudash.probe.logsource import source_of, writer_behind
 
 POLL_S = 0.2
 SIGNS_S = 1.0
@@ -126,9 +126,9 @@ class Tail(object):
         if at < self._next_signs:
             return {}
         self._next_signs = at + SIGNS_S
-        if self._tree is None and at >= self._next_search and isinstance(self._reader, LogFile):
+        if self._tree is None and at >= self._next_search:
             self._next_search = at + SEARCH_S
-            pid = writer_of(self._reader.file())
+            pid = writer_behind(self._reader)
             self._tree = Tree(pid) if pid else None
         if self._tree is None:
             return {}

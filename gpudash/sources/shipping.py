@@ -35,8 +35,12 @@ HAND_MODULES = (
     "gpudash.probe.hand",
 )
 TAIL_MODULES = (
+    "gpudash.probe.logstart",
     "gpudash.probe.logfile",
     "gpudash.probe.lineage",
+    "gpudash.probe.loglines",
+    "gpudash.probe.logchild",
+    "gpudash.probe.logpane",
     "gpudash.probe.logsource",
     "gpudash.probe.tailing",
     "gpudash.probe.asked_url",

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from gpudash.core.startup.loglines import LogPiece
 from gpudash.core.startup.place import Place, taken
-from gpudash.probe import logfile
+from gpudash.probe import logstart
 from gpudash.probe.logfile import LogFile, Unreadable
 
 
@@ -150,7 +150,7 @@ def test_a_late_attach_without_a_start(tmp_path: Path) -> None:
     log = LogFile(str(path), "anchor", anchors=ANCHORS)
     opened = log.read()
     assert opened is not None
-    assert path.stat().st_size - logfile.READ_BACK <= opened.offset
+    assert path.stat().st_size - logstart.READ_BACK <= opened.offset
     assert opened.offset % 11 == 0
     log.close()
 

@@ -21,6 +21,8 @@ class Place:
     offset: int | None = None
     head: tuple[int, int] | None = None
     cursor: tuple[str | int, ...] | None = None
+    path: str = ""
+    """Of the file, as the host told it: the pid that led there may be gone."""
 
 
 def taken(place: Place, piece: LogPiece) -> tuple[Place, bytes]:
@@ -36,6 +38,7 @@ def taken(place: Place, piece: LogPiece) -> tuple[Place, bytes]:
         offset=at + len(data),
         head=piece.head or place.head,
         cursor=piece.cursor or place.cursor,
+        path=piece.words if piece.note == "opened" else place.path,
     )
     return moved, data
 
@@ -53,6 +56,7 @@ def tail_arguments(
         told["cursor"] = list(place.cursor)
     if place.offset is not None and place.inode is not None:
         told["from"] = place.offset
+        told["of"] = {"path": place.path} if place.path else told["of"]
         told["inode"] = place.inode
         told["head"] = None if place.head is None else list(place.head)
     elif spec.source.kind in ("path", "pid") and spec.start == "anchor":

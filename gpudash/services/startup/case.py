@@ -17,7 +17,7 @@ from gpudash.core.startup.catalog import Catalog
 from gpudash.core.startup.ending import Standing, ending_of
 from gpudash.core.startup.following import Followed, FollowSpec
 from gpudash.core.startup.loglines import LogPiece, TreeSigns, UrlAnswer
-from gpudash.core.startup.managed import Managed
+from gpudash.core.startup.managed import Managed, question_of
 from gpudash.core.startup.model import (
     AnnounceFailure,
     AnnounceRestart,
@@ -106,8 +106,20 @@ class Case:
             self.note("log", f"{words}: {piece.words}" if piece.words else words)
         if data:
             self._read(data, now_s)
-        if piece.note in _LAST_NOTES:
+        if piece.note in _LAST_NOTES and not self.is_pending(piece):
             self._step(LogEnded(at_s=now_s), now_s)
+        self._settle(now_s)
+
+    def is_pending(self, piece: LogPiece) -> bool:
+        """Tell whether a manager is to say what the end of its log means."""
+        spec = self.known.spec
+        return (
+            piece.note == "ended" and not spec.is_finished and question_of(spec.source) is not None
+        )
+
+    def end_log(self, now_s: float) -> None:
+        """Nothing more comes of the log."""
+        self._step(LogEnded(at_s=now_s), now_s)
         self._settle(now_s)
 
     def _read(self, data: bytes, now_s: float) -> None:
@@ -155,9 +167,10 @@ class Case:
 
     def take_managed(self, managed: Managed, now_s: float) -> None:
         """Take what its manager says of it."""
-        if managed.is_running and managed.pid is not None:
-            self.learn(pid=managed.pid, exited_s=None)
-        elif not managed.is_running and managed.code is not None:
+        if managed.is_running:
+            if managed.pid is not None:
+                self.learn(pid=managed.pid, exited_s=None)
+        elif managed.code is not None:
             self.take_exit(managed.code, now_s)
 
     def take_exit(self, code: int | None, now_s: float) -> None:

@@ -16,7 +16,8 @@ from gpudash.core.events import Ack, Event, LogTold, UrlTold
 from gpudash.core.model import Host, Problem
 from gpudash.core.startup.catalog import Catalog
 from gpudash.core.startup.following import Followed, FollowSpec
-from gpudash.core.startup.managed import managed_of, question_of
+from gpudash.core.startup.loglines import LogPiece
+from gpudash.core.startup.managed import Managed, managed_of, question_of
 from gpudash.core.startup.place import tail_arguments
 from gpudash.services.attempts import RETRY_S, bug_problem
 from gpudash.services.clock import Clock
@@ -72,6 +73,8 @@ class Following:
         self._last_id = 0
         self._managers_s: float | None = None
         self._was_heard = False
+        self._managed: Managed | None = None
+        self._has_log_ended = False
         self._wake = asyncio.Event()
         self._is_closed = False
 
@@ -157,6 +160,7 @@ class Following:
         self._stream = stream = await self._source.open_hand()
         self._asked = {}
         self._managers_s = None
+        self._has_log_ended = False
         if question_of(self._spec.source) is None:
             self._tail()
         else:
@@ -188,9 +192,10 @@ class Following:
             self._asked[self._last_id] = (do, about)
             self._stream.send(self._last_id, do, arguments)
 
-    def _tail(self) -> None:
+    def _tail(self, *, is_previous: bool = False) -> None:
         pid, where = self._case.known.pid, self._case.place
-        self._send(_TAIL, tail_arguments(self._spec, where, self._catalog, pid))
+        told = tail_arguments(self._spec, where, self._catalog, pid)
+        self._send(_TAIL, told | ({"previous": True} if is_previous else {}))
 
     def _ask_managers(self) -> None:
         self._managers_s = self._clock.now()
@@ -207,6 +212,7 @@ class Following:
                 self._was_heard = True
                 self._case.learn(link="")
                 self._case.take_piece(piece, now_s)
+                self._heed_end(piece, now_s)
             case UrlTold(id=number, answer=answer) if number in self._asked:
                 self._case.take_answer(self._asked[number][1], answer, now_s)
             case Ack() if event.id in self._asked:
@@ -215,6 +221,14 @@ class Following:
                 return
         self._changed()
 
+    def _heed_end(self, piece: LogPiece, now_s: float) -> None:
+        """A command that printed the log has ended: wrong from the beginning, or with its run."""
+        if piece.note == "ended" and piece.code and piece.words and self._managed is None:
+            raise SourceError(_no_log(piece.words))
+        if self._case.is_pending(piece):
+            self._has_log_ended = True
+            self._managers_s = now_s - MANAGERS_S + 1.0
+
     def _take_ack(self, ack: Ack, now_s: float) -> None:
         do, _ = self._asked[ack.id]
         if not ack.is_ok and do == _TAIL:
@@ -222,19 +236,32 @@ class Following:
         if do != _MANAGERS:
             return
         row = ack.answers[0] if ack.answers else (0, None, "")
-        managed = managed_of(self._spec.source, row[1], row[2])
-        before = self._case.known.pid
+        self._take_managed(managed_of(self._spec.source, row[1], row[2]), now_s)
+
+    def _take_managed(self, managed: Managed | None, now_s: float) -> None:
+        """Follow the log of what runs; where nothing runs any more its log has ended too."""
+        before, self._managed = self._managed, managed
+        tails = [number for number, (what, _) in self._asked.items() if what == _TAIL]
         if managed is not None:
             self._case.take_managed(managed, now_s)
-        tails = [number for number, (what, _) in self._asked.items() if what == _TAIL]
-        if not tails:
+        if self._has_log_ended:
+            if managed is None or not managed.is_running:
+                self._case.end_log(now_s)
+                return
+            self._retail(tails, is_previous=_has_restarted(before, managed))
+        elif not tails:
             self._tail()
-        elif managed is not None and managed.pid is not None and managed.pid != before:
+        elif managed is not None and before is not None and managed.pid != before.pid:
             # Another run of it: the log goes on where it was, the signs are another tree's.
-            for number in tails:
-                self._send("untail", {"tail": number})
-                del self._asked[number]
-            self._tail()
+            self._retail(tails)
+
+    def _retail(self, tails: list[int], *, is_previous: bool = False) -> None:
+        """Take the log up again where it was left."""
+        self._has_log_ended = False
+        for number in tails:
+            self._send("untail", {"tail": number})
+            del self._asked[number]
+        self._tail(is_previous=is_previous)
 
     def _tick(self, now_s: float) -> None:
         question = self._case.tick(now_s)
@@ -247,3 +274,11 @@ class Following:
     def _hear_monitor(self, _event: Event, _before: Host, after: Host) -> None:
         if after.name == self._spec.host and after.samples:
             self._case.take_host(after, self._clock.now())
+
+
+def _no_log(words: str) -> Problem:
+    return Problem(title="no log", sentence=words, exit_code=ExitCode.USAGE)
+
+
+def _has_restarted(before: Managed | None, after: Managed) -> bool:
+    return before is not None and after.restarts > before.restarts
