@@ -105,14 +105,19 @@ class OrderTold:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class LeavingsTold:
+class HandTold:
+    """What a hand tells whoever asked: nothing of it changes the host's value."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LeavingsTold(HandTold):
     """What processes have left behind; the ack of its command follows."""
 
     leavings: Leavings
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class LogTold:
+class LogTold(HandTold):
     """A piece of a log that is followed, or what happened to it."""
 
     id: int
@@ -121,7 +126,7 @@ class LogTold:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class UrlTold:
+class UrlTold(HandTold):
     """What a URL answered on its host; the ack of its command follows."""
 
     id: int
@@ -130,17 +135,7 @@ class UrlTold:
 
 
 ProbeEvent = (
-    Hello
-    | Sample
-    | Ack
-    | Scanned
-    | OrderTold
-    | LeavingsTold
-    | LogTold
-    | UrlTold
-    | Fault
-    | Bye
-    | Garbled
+    Hello | Sample | Ack | Scanned | OrderTold | LeavingsTold | HandTold | Fault | Bye | Garbled
 )
 
 

@@ -16,8 +16,8 @@ from gpudash.core.events import (
     Fault,
     Foreseen,
     Garbled,
+    HandTold,
     Hello,
-    LeavingsTold,
     LinkConnecting,
     LinkDown,
     LinkMeasured,
@@ -25,11 +25,9 @@ from gpudash.core.events import (
     LinkSlept,
     LinkStale,
     LinkUp,
-    LogTold,
     OrderTold,
     Sample,
     Scanned,
-    UrlTold,
 )
 from gpudash.core.families import listed_pids
 from gpudash.core.happenings import noticed, retold
@@ -116,7 +114,7 @@ def step(host: Host, event: Event, at_s: float) -> Host:
             return _faulted(host, event, at_s)
         case Garbled():
             return _garbled(host, event, at_s)
-        case Bye() | OrderTold() | LeavingsTold() | LogTold() | UrlTold():
+        case Bye() | OrderTold() | HandTold():
             return host
         case Foreseen():
             return host if event.kin == host.kin else replace(host, kin=event.kin)
