@@ -34,7 +34,8 @@ usage: gpudash [HOST …]                 dashboard; no HOST = this machine
        gpudash baseline accept|list|forget [HOST …]   idle readings above zero that pass
        gpudash explain [RUN]            what a cleanup or a proof did, from its record
        gpudash stream [HOST …] [--interval 1s]    samples as JSON lines
-       gpudash follow --log FILE --once [--format F]    a start-up's phases, READY or cause
+       gpudash follow (--log FILE|--pid N|--unit U|--container C|…) [--host H] [--once]
+                    a start-up until it is ready, or the line that says why not
        gpudash doctor [HOST …]          what works here or there, and what to do where not
        gpudash hosts [HOST …]           what names and groups expand to
        gpudash config [validate|path] [--defaults]   what counts, and where it comes from

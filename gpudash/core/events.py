@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from gpudash.core.cleanup.leavings import Leavings
     from gpudash.core.cleanup.reports import Report
     from gpudash.core.holding import Scan
+    from gpudash.core.startup.loglines import LogPiece, UrlAnswer
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -104,13 +105,38 @@ class OrderTold:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class LeavingsTold:
+class HandTold:
+    """What a hand tells whoever asked: nothing of it changes the host's value."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LeavingsTold(HandTold):
     """What processes have left behind; the ack of its command follows."""
 
     leavings: Leavings
 
 
-ProbeEvent = Hello | Sample | Ack | Scanned | OrderTold | LeavingsTold | Fault | Bye | Garbled
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LogTold(HandTold):
+    """A piece of a log that is followed, or what happened to it."""
+
+    id: int
+    """Of the command."""
+    told: LogPiece
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UrlTold(HandTold):
+    """What a URL answered on its host; the ack of its command follows."""
+
+    id: int
+    """Of the command."""
+    answer: UrlAnswer
+
+
+ProbeEvent = (
+    Hello | Sample | Ack | Scanned | OrderTold | LeavingsTold | HandTold | Fault | Bye | Garbled
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -16,8 +16,8 @@ from gpudash.core.events import (
     Fault,
     Foreseen,
     Garbled,
+    HandTold,
     Hello,
-    LeavingsTold,
     LinkConnecting,
     LinkDown,
     LinkMeasured,
@@ -114,7 +114,7 @@ def step(host: Host, event: Event, at_s: float) -> Host:
             return _faulted(host, event, at_s)
         case Garbled():
             return _garbled(host, event, at_s)
-        case Bye() | OrderTold() | LeavingsTold():
+        case Bye() | OrderTold() | HandTold():
             return host
         case Foreseen():
             return host if event.kin == host.kin else replace(host, kin=event.kin)

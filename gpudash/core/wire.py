@@ -36,6 +36,9 @@ HAND_COMMANDS = (
     "process",
     "report",
     "scan",
+    "tail",
+    "untail",
+    "url",
 )
 
 
@@ -111,6 +114,8 @@ class LineDecoder:
                 event = _order_line(value)
             elif kind == "leavings":
                 event = _leavings_line(value)
+            elif kind in ("log", "url"):
+                event = _startup_line(value)
             else:
                 event = event_of(value)
         except (ValueError, RecursionError) as error:
@@ -143,6 +148,12 @@ def _leavings_line(value: dict[str, object]) -> ProbeEvent:
     from gpudash.core.events import LeavingsTold
 
     return LeavingsTold(leavings=leavings_of(value))
+
+
+def _startup_line(value: dict[str, object]) -> ProbeEvent:
+    from gpudash.core.startup.loglines import told_of
+
+    return told_of(value)
 
 
 def _garbled(reason: str, line: bytes) -> Garbled:

@@ -24,6 +24,7 @@ ALLOWED = {
     "podman": ("inspect",),
     "squeue": ("-h",),
     "crictl": ("pods",),
+    "kubectl": ("get",),
     "supervisorctl": ("status",),
 }
 """Programs and what their first word must be: whatever else is asked for is refused."""

@@ -20,6 +20,7 @@ class Hand(object):
         self._wire = Wire(options["token"])
         self._inbox = Inbox(self._wire)
         self._relay = None
+        self._tails = None
 
     def run(self):
         """Wait for commands, and for what orders tell."""
@@ -45,6 +46,12 @@ class Hand(object):
             self._spare("leavings").answer_leavings(command, self._wire, self._options)
         elif do == "managers":
             self._spare("asking").answer_managers(command, self._wire)
+        elif do in ("tail", "untail"):
+            if self._tails is None:
+                self._tails = self._spare("tailing").Tails(self._wire)
+            self._tails.obey(command)
+        elif do == "url":
+            self._spare("asked_url").answer_url(command, self._wire)
         elif do == "bye":
             self._wire.ack(command)
             leave(self._wire, "done")

@@ -34,6 +34,18 @@ HAND_MODULES = (
     "gpudash.probe.scan",
     "gpudash.probe.hand",
 )
+TAIL_MODULES = (
+    "gpudash.probe.logstart",
+    "gpudash.probe.logfile",
+    "gpudash.probe.lineage",
+    "gpudash.probe.loglines",
+    "gpudash.probe.logchild",
+    "gpudash.probe.logpane",
+    "gpudash.probe.logsource",
+    "gpudash.probe.tailing",
+    "gpudash.probe.asked_url",
+)
+"""What follows logs; it goes along unread, as what carries orders does."""
 ORDER_MODULES = (
     "gpudash.probe.asking",
     "gpudash.probe.target",
@@ -46,6 +58,7 @@ ORDER_MODULES = (
     "gpudash.probe.carrier",
     "gpudash.probe.relay",
     "gpudash.probe.leavings",
+    *TAIL_MODULES,
 )
 """What carries orders and looks for what is left; it goes along with the hand, unread until the
 first one."""

@@ -1,14 +1,14 @@
-"""`gpudash follow --log FILE --once`: what a finished log says of its start-up."""
+"""`gpudash follow`: what a finished log says of its start-up, or one that is still written."""
 
 from __future__ import annotations
 
-import argparse
 import os
 import sys
 from collections.abc import Iterator
 from pathlib import Path
 
-from gpudash.cli import arguments, diagnostics, output
+from gpudash.cli import diagnostics, output
+from gpudash.cli.commands import followargs
 from gpudash.config.markers import load_catalog
 from gpudash.core.errors import ExitCode, UsageError
 from gpudash.core.names import printable
@@ -26,32 +26,24 @@ _CODES = {
 
 
 def run(words: list[str]) -> int:
-    """Read a log to its end and say what became of the start-up."""
-    plan = _parse(words)
-    startup = read(_chunks(plan.log))
+    """Follow a start-up and say what became of it."""
+    plan = followargs.parse(words)
+    is_near = plan.host is None and plan.source.kind in ("path", "stdin")
+    if plan.once and is_near:
+        startup = read(_chunks(plan.source.value))
+        code = int(_CODES[startup.outcome])
+    else:
+        from gpudash.cli.commands import narrated
+
+        followed, code = narrated.follow(plan, words)
+        startup = followed.startup
     _show(startup, plan.format)
     if startup.restarts:
         diagnostics.say(
             f"gpudash: {plural(startup.restarts, 'earlier start-up')} in this log; told is the "
             f"last one, from line {startup.first_line}"
         )
-    return int(_CODES[startup.outcome])
-
-
-def _parse(words: list[str]) -> argparse.Namespace:
-    parser = arguments.Parser(
-        prog="gpudash follow",
-        description="Read a log of a start-up to its end: phases, READY, or the line that says why "
-        "not. Exit 0 ready, 7 failed (also after ready), 4 neither.",
-    )
-    parser.add_argument("--log", metavar="FILE", help="the log; - is stdin")
-    parser.add_argument("--once", action="store_true", help="the log is finished: report and leave")
-    parser.add_argument("--format", default="table", metavar="F", help=" | ".join(output.FORMATS))
-    plan = parser.parse_words(words)
-    if plan.log is None or not plan.once:
-        raise UsageError("--log FILE and --once are both needed", hint=f"See: {parser.prog} --help")
-    plan.format = arguments.choose(plan.format, output.FORMATS, "format")
-    return plan
+    return code
 
 
 def read(chunks: Iterator[bytes]) -> Startup:

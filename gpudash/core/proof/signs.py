@@ -17,8 +17,8 @@ from gpudash.core.events import (
     Fault,
     Foreseen,
     Garbled,
+    HandTold,
     Hello,
-    LeavingsTold,
     LinkConnecting,
     LinkDown,
     LinkMeasured,
@@ -94,7 +94,7 @@ def sign_of(proof: HostProof, policy: Policy, observed: Observed, at_s: float) -
             return _lost(BreakKind.LINK, "paused", host, policy)
         case Ack() | Bye() | LinkUp() | LinkMeasured() | Scanned():
             return None
-        case OrderTold() | LeavingsTold() | Foreseen():
+        case OrderTold() | HandTold() | Foreseen():
             return None
         case _:
             from typing import assert_never

@@ -27,6 +27,11 @@ _DISK_WARNING = "Not enough free disk space to download"
 _SHOWN_CHARS = 400
 _CALM = frozenset({"INFO", "DEBUG", "TRACE", "I", "D"})
 """Who logs at these levels reports no failure."""
+_ASKED = re.compile(
+    r"(?:GET|HEAD) /(?:health\w*|healthz|ready|readyz|livez|ping|v1/health|v1/models|api/version|"
+    r"api/ps|metrics)(?:\?\S*)? HTTP/1\.\d"
+)
+"""The trace of a health probe in an access log: ours, or another one's."""
 _PASSED = "passed "
 """Clocks of wrappers count only until an engine tells its own time."""
 
@@ -69,7 +74,9 @@ def take(
         if not matched and record.level not in _CALM:
             suspicion.look(run, record, catalog)
         run.before = Moment(record.line, run.clock.now_s, at_s)
-        run.recent = (*run.recent[1 - RECENT_LINES :], record.text[:_SHOWN_CHARS])
+        if "HTTP/1." not in record.text or _ASKED.search(record.text) is None:
+            run.told_s = at_s
+            run.recent = (*run.recent[1 - RECENT_LINES :], record.text[:_SHOWN_CHARS])
         _note(run, record)
     return run
 

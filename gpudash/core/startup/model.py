@@ -127,6 +127,10 @@ class Startup:
     restarts: int
     now_s: float | None
     port: int | None = None
+    model: str = ""
+    """As the engine's arguments name it."""
+    told_s: float | None = None
+    """When a line last came, by our clock; what asks a health URL leaves there is none."""
 
     @property
     def outcome(self) -> Outcome:

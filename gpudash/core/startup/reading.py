@@ -126,6 +126,8 @@ class Run:
     ready_s: float | None = None
     ready_at_s: float | None = None
     recent: tuple[str, ...] = ()
+    told_s: float | None = None
+    """When a line last came that is no trace of somebody who asks a health URL."""
     exit_code: int | None = None
     has_ended: bool = False
     is_doubted: bool = False

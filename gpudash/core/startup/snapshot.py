@@ -32,5 +32,7 @@ def snapshot_of(run: Run, catalog: Catalog, *, expects_url: bool = False) -> Sta
         first_line=run.first_line,
         restarts=run.restarts,
         now_s=run.clock.now_s,
+        model=run.arguments.get("model_path") or run.arguments.get("model", ""),
+        told_s=run.told_s,
         port=int(port) if port.isdigit() else (known.port if known else None),
     )
