@@ -29,6 +29,7 @@ _HOST_UNITS = re.compile(
 )
 """Units that are doors or rooms and run no program of their own on a GPU: to stop one would close
 the door on everybody."""
+CONTAINERS = (ManagerKind.DOCKER, ManagerKind.PODMAN, ManagerKind.KUBERNETES)
 _SUPERVISORS = {
     "supervisord": "supervisord",
     "s6-supervise": "s6",
