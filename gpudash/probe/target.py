@@ -161,30 +161,39 @@ class Target(object):
         return found[3] if found is not None and found[0] == self.wanted[0] else ""
 
     def send(self, number):
-        """Send one signal after a last look. Raises Refused, or OSError with the kernel's reason.
+        """Send one signal after a last look; return whether it went by the bare pid.
 
-        Between look and signal the descriptor keeps the pid from being anybody else's; without
-        one there are some microseconds in which it is not kept.
+        Raises Refused, or OSError with the kernel's reason. By a descriptor the signal can reach
+        nobody but the process that was bound: where that has ended, nobody. By a bare pid (no
+        pidfd here, or a sandbox that lets it be opened and not be used) there are some
+        microseconds between the last look and the signal in which a pid that becomes free may be
+        given to another; so it is looked at once more right before, and the report says so.
         """
         self._compare()
         try:
-            self._deliver(number)
+            if self.fd is not None and self._is_delivered(number):
+                return False
+            self._compare()
+            os.kill(self.pid, number)
+            return True
         except OSError as error:
             if error.errno == errno.ESRCH:
                 raise Refused("gone", "no such process")
             raise
 
-    def _deliver(self, number):
-        if self.fd is not None:
-            try:
-                send_by_descriptor(self.fd, number)
-                return
-            except OSError as error:
-                if error.errno not in NOT_HERE:
-                    raise
-            # A sandbox may know the one call and not the other; whoever may not signal is told so
-            # by kill as well.
-        os.kill(self.pid, number)
+    def _is_delivered(self, number):
+        """Signal by the descriptor; return False where that call is not here. Raises OSError.
+
+        A sandbox may know the one call and not the other; whoever may not signal is told so by
+        kill as well.
+        """
+        try:
+            send_by_descriptor(self.fd, number)
+        except OSError as error:
+            if error.errno not in NOT_HERE:
+                raise
+            return False
+        return True
 
     def has_ended(self):
         """Tell whether every thread of it is gone; its device files are closed by then."""

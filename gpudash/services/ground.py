@@ -64,6 +64,13 @@ def used_in_scope(host: Host, plan: Plan | None) -> tuple[tuple[str, int | None]
     return tuple(found)
 
 
+def host_now(host: Host, now_s: float) -> float:
+    """Return what the host's clock shows now, as far as its newest sample tells."""
+    if host.host_monotonic_s is None or host.received_s is None:
+        return 0.0
+    return host.host_monotonic_s + (now_s - host.received_s)
+
+
 def is_unsure(plan: Plan) -> bool:
     """Tell whether a plan leaves open who holds something."""
     unsure = (Outcome.UNATTRIBUTED, Outcome.UNKNOWN)

@@ -45,6 +45,7 @@ ORDER_MODULES = (
     "gpudash.probe.orders",
     "gpudash.probe.carrier",
     "gpudash.probe.relay",
+    "gpudash.probe.sharing",
     "gpudash.probe.leavings",
 )
 """What carries orders and looks for what is left; it goes along with the hand, unread until the

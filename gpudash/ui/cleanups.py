@@ -197,11 +197,17 @@ class Cleanups:
         for plan in plans:
             one = round_.cleanings[plan.host]
             given = given_for(plan, frozenset(id_ for host, id_ in turned if host == plan.host))
+            if not one.waits_for_consent:
+                continue
             if given.is_confirmed:
                 self._note(plan.host, round_.begun_words(plan, given), "going")
                 one.confirm(given, plan.digest)
             else:
                 one.give_up()
+        for name, one in round_.cleanings.items():
+            if one.problem is not None:
+                words = f"left out of the cleanup, nobody was signalled: {one.problem.title}"
+                self._note(name, words, "warn")
         self._heard()
         self._repaint()
 
