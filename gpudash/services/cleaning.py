@@ -28,7 +28,7 @@ from gpudash.core.events import Event, Sample
 from gpudash.core.model import Host, Link, Problem
 from gpudash.core.record import Line
 from gpudash.services.courier import Courier
-from gpudash.services.ground import Ground, Wish, host_now, is_unsure, plan_now, used_in_scope
+from gpudash.services.ground import AGAIN_S, Ground, Wish, host_now, plan_surely, used_in_scope
 from gpudash.services.pickup import picked_up
 from gpudash.services.remains import Remains
 from gpudash.sources.base import SourceError
@@ -43,8 +43,6 @@ MOST_SCANS = 5
 """After an order, before what became of it is called unknown."""
 LOOKS = 4
 """Before memory after an order is called nobody's."""
-AGAIN_S = 0.5
-"""Between two tries to reach a host that was lost."""
 
 
 class Cleaning:
@@ -258,12 +256,9 @@ class Cleaning:
         self._is_scanning = True
         try:
             await self._pick_up()
-            plan, names = await plan_now(self.name, self._wish, self._ground)
-            looks = LOOKS if self.state.phase is Phase.RESCANNING else 1
-            while looks > 1 and is_unsure(plan):
-                looks -= 1  # whoever takes memory has its handle a moment later
-                await asyncio.sleep(AGAIN_S)
-                plan, names = await plan_now(self.name, self._wish, self._ground)
+            # After an order memory is not called nobody's at first sight.
+            looks = LOOKS if self.state.phase is Phase.RESCANNING or self.picked_up else 1
+            plan, names = await plan_surely(self.name, self._wish, self._ground, looks)
         except SourceError as error:
             log.warning("[%s] no scan: %s", self.name, error)
             self._failures += 1

@@ -75,6 +75,10 @@ class Cleanups:
         """Tell whether a cleanup is on the screen."""
         return self.view() is not None
 
+    def remember(self, cleaned: frozenset[str]) -> None:
+        """Take note of hosts that were cleaned before this gpudash began."""
+        self._cleaned |= cleaned
+
     def view(self) -> CleaningView | None:
         """Return the cleanups under way; None while nothing is, or all is in the proof's hands."""
         return self._round.progress(self._clock) if self._round else None

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import asyncio
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import replace
@@ -17,17 +16,8 @@ from gpudash.core.cleanup.phases import Phase
 from gpudash.core.errors import ExitCode
 from gpudash.core.model import Problem
 from gpudash.services.cleaner import Cleaner
-from gpudash.services.clock import SystemClock
-from gpudash.services.ground import Wish
-from gpudash.services.monitor import FleetMonitor
-from gpudash.services.recorder import Recorder
-from gpudash.services.scanning import scanner
-from gpudash.sources.demo.machine import Machine
-from gpudash.sources.demo.scenario import parse_scenario
-from gpudash.sources.demo.scenes import machines
-from gpudash.sources.demo.source import DemoSource, Pace
+from tests.cleaning.simulated import Fleet, planned
 
-PATIENCE_S = 30.0
 GONE = Problem(
     title="no answer", sentence="The host does not answer.", exit_code=ExitCode.UNREACHABLE
 )
@@ -35,29 +25,16 @@ GIVEN = Given(is_confirmed=True, covers_alive=True)
 
 
 @asynccontextmanager
-async def planned(folder: Path, scenario: str) -> AsyncIterator[tuple[Cleaner, clean._Command]]:
+async def asking(folder: Path, scenario: str) -> AsyncIterator[tuple[Cleaner, clean._Command]]:
     """Bring the command to where every host of a demo waits for consent."""
-    clock = SystemClock()
-    pace = Pace(clock=clock.now, sleep=asyncio.sleep, origin_s=clock.now())
-    hosts: tuple[Machine, ...] = machines(parse_scenario(scenario), 1)
-    monitor = FleetMonitor(tuple(DemoSource(one, pace) for one in hosts), clock)
-    recorder = Recorder(folder, tell=lambda problem: None)
-    run = recorder.begin("clean")
-    cleaner = Cleaner(Wish(), monitor, clock, scanner(monitor), run)
-    words = {"given": GIVEN, "yes": False, "sudo": False, "force": False, "timeout_s": 60.0}
-    command = clean._Command(argparse.Namespace(**words), run)
-    monitor.start()
-    try:
-        async with asyncio.timeout(PATIENCE_S):
-            while len(cleaner.waiting) < len(hosts):
-                await cleaner.changed()
-        yield cleaner, command
-    finally:
-        if command._deadline is not None:
-            command._deadline.cancel()
-        await cleaner.close()
-        await monitor.stop()
-        recorder.end(5.0)
+    async with planned(Fleet.of(scenario), folder) as begun:
+        words = {"given": GIVEN, "yes": False, "sudo": False, "force": False, "timeout_s": 60.0}
+        command = clean._Command(argparse.Namespace(**words), begun.run)
+        try:
+            yield begun.cleaner, command
+        finally:
+            if command._deadline is not None:
+                command._deadline.cancel()
 
 
 def asked(monkeypatch: pytest.MonkeyPatch, meanwhile: Callable[[], None]) -> None:
@@ -74,7 +51,7 @@ def asked(monkeypatch: pytest.MonkeyPatch, meanwhile: Callable[[], None]) -> Non
 async def test_a_host_that_goes_down_while_somebody_is_asked_is_left(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    async with planned(tmp_path, "fleet:7x2") as (cleaner, command):
+    async with asking(tmp_path, "fleet:7x2") as (cleaner, command):
         asked(monkeypatch, lambda: cleaner.cleanings["node03"]._fail(GONE))
         await command._consent(cleaner)
         assert cleaner.cleanings["node03"].state.phase is Phase.DONE
@@ -87,7 +64,7 @@ async def test_a_host_that_goes_down_while_somebody_is_asked_is_left(
 async def test_the_only_host_that_goes_down_is_no_error(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    async with planned(tmp_path, "leftovers") as (cleaner, command):
+    async with asking(tmp_path, "leftovers") as (cleaner, command):
         asked(monkeypatch, lambda: cleaner.cleanings["gpu-a"]._fail(GONE))
         await command._consent(cleaner)
         assert cleaner.is_over
@@ -98,7 +75,7 @@ async def test_the_only_host_that_goes_down_is_no_error(
 async def test_a_plan_that_was_not_shown_is_not_agreed_to(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    async with planned(tmp_path, "leftovers") as (cleaner, command):
+    async with asking(tmp_path, "leftovers") as (cleaner, command):
         one = cleaner.cleanings["gpu-a"]
         plan = one.state.plan
         assert plan is not None
@@ -113,7 +90,7 @@ async def test_a_plan_that_was_not_shown_is_not_agreed_to(
 
 
 async def test_consent_that_comes_late_changes_nothing(tmp_path: Path) -> None:
-    async with planned(tmp_path, "leftovers") as (cleaner, _command):
+    async with asking(tmp_path, "leftovers") as (cleaner, _command):
         one = cleaner.cleanings["gpu-a"]
         one.give_up()
         one.confirm(GIVEN)

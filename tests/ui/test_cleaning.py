@@ -282,7 +282,7 @@ async def test_one_key_is_enough_where_all_are_leftovers_of_ones_own(tmp_path: P
         assert shown.orders == []
         shown.let_read()
         await shown.press("escape")
-        shown.app._cleanups._cleaned.add(name)
+        shown.app._cleanups.remember(frozenset({name}))
         shown.clock.ahead_s += 1.0
         await shown.press("c")
         await shown.until(lambda: bool(shown.orders))
@@ -294,7 +294,7 @@ async def test_one_key_with_others_after_it_is_none(tmp_path: Path) -> None:
         name = "node07"
         shown.app._scene.focus = name
         await shown.until(lambda: bool(shown.app._monitor.fleet.host(name).kin))
-        shown.app._cleanups._cleaned.add(name)
+        shown.app._cleanups.remember(frozenset({name}))
         for text in ("cd /data/city\n", "xc"):
             shown.clock.ahead_s += 1.0
             await shown.burst(text)
@@ -309,7 +309,7 @@ async def test_always_asks(tmp_path: Path) -> None:
         name = "node07"
         shown.app._scene.focus = name
         await shown.until(lambda: bool(shown.app._monitor.fleet.host(name).kin))
-        shown.app._cleanups._cleaned.add(name)
+        shown.app._cleanups.remember(frozenset({name}))
         shown.clock.ahead_s += 1.0
         await shown.opened("c")
         await shown.settled()
