@@ -8,6 +8,7 @@ start time, user and executable are compared with the plan's each time. What dif
 import ctypes
 import errno
 import os
+import resource
 import select
 import signal
 
@@ -15,6 +16,7 @@ from gpudash.probe.line import read_file
 
 PIDFD_OPEN = 434  # the same number on every architecture
 PIDFD_SEND_SIGNAL = 424
+SPARE_FDS = 128
 NOT_HERE = (errno.ENOSYS, errno.EPERM, errno.EINVAL)  # an old kernel, a sandbox that forbids it
 
 
@@ -102,6 +104,15 @@ def open_descriptor(pid):
     return fd
 
 
+def is_spare(fd):
+    """Tell whether enough descriptors are left beside this one: /proc must stay readable.
+
+    What can't be read for want of a descriptor would look as if it had ended.
+    """
+    soft = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
+    return soft == resource.RLIM_INFINITY or fd < soft - SPARE_FDS
+
+
 def send_by_descriptor(fd, number):
     """Signal what a descriptor stands for. Raises OSError."""
     by_name = getattr(signal, "pidfd_send_signal", None)
@@ -138,6 +149,9 @@ class Target(object):
             if error.errno == errno.ESRCH:
                 raise Refused("gone", "no such process")
             self.why_no_fd = errno.errorcode.get(error.errno or 0, str(error.errno))
+        if self.fd is not None and not is_spare(self.fd):
+            self.why_no_fd = "EMFILE"
+            self.close()
         # The descriptor first, then the look: what is compared is what the descriptor holds.
         try:
             self._compare()
@@ -199,7 +213,9 @@ class Target(object):
         """Tell whether every thread of it is gone; its device files are closed by then."""
         if not self.is_gone:
             if self.fd is not None:
-                self.is_gone = bool(select.select([self.fd], [], [], 0)[0])
+                poll = select.poll()
+                poll.register(self.fd, select.POLLIN)
+                self.is_gone = bool(poll.poll(0))
             else:
                 found = look(self.pid)
                 self.is_gone = is_over(found) or found[0] != self.wanted[0]

@@ -59,7 +59,7 @@ def crowd() -> Iterator[Crowd]:
         yield crowd
 
 
-@pytest.fixture(params=["pidfd", "half", "without"])
+@pytest.fixture(params=["pidfd", "half", "without", "full"])
 def kernel(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
     """Run with descriptors of processes and on a kernel that has none."""
     if request.param == "without":
@@ -74,6 +74,8 @@ def kernel(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> s
             raise OSError(errno.EPERM, "a sandbox")
 
         monkeypatch.setattr(target, "send_by_descriptor", forbidden)
+    if request.param == "full":
+        monkeypatch.setattr(target, "is_spare", lambda _fd: False)
     return str(request.param)
 
 
@@ -473,7 +475,7 @@ def test_an_order_for_another_place_is_none(change: dict[str, Any]) -> None:
         {"families": [family([[5, 1, 0, None]], step("KILL", [1]))]},
         {"families": [family([[5, 1, 0, None]], step("KILL", [-1]))]},
         {"families": [family([[5, 1, 0, None]], step("KILL", ["0"]))]},
-        {"families": [family([[5, 1, 0, None]] * 1001, KILL)]},
+        {"families": [family([[5, 1, 0, None]] * 10_001, KILL)]},
         {"families": [{"f": 0, "run": [[]], "for": 1}]},
         {"families": [{"f": 0, "run": [["a", 1]], "for": 1}]},
     ],

@@ -17,6 +17,8 @@ from gpudash.core.cleanup.table import LOGINS, SHELLS, Table
 from gpudash.core.holding import Process
 from gpudash.core.units import format_duration
 
+CONNECTIONS = frozenset({"sshd", "sshd-session", "login", "dropbear", "mosh-server"})
+"""Somebody is there as long as one of these lives; a terminal multiplexer lives on alone."""
 FIRST_HUMAN_UID = 1000
 """Below are the accounts of services (login.defs)."""
 
@@ -97,7 +99,7 @@ def _is_below_another_door(root: Process, me: Process, table: Table) -> bool:
     if None not in (root.login_session, me.login_session):
         return False
     return any(
-        one.comm in LOGINS and one.pid > 1 and one.pid not in table.own
+        one.comm in CONNECTIONS and one.pid > 1 and one.pid not in table.own
         for one in table.ancestors(root)
     )
 

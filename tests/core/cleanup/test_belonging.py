@@ -147,7 +147,7 @@ def test_my_tmux_server_is_mine_though_it_was_started_in_another_login() -> None
     assert box.only().belongs is Belongs.MINE
 
 
-@pytest.mark.parametrize("door", ["sshd-session", "tmux: server", "login"])
+@pytest.mark.parametrize("door", ["sshd-session", "login", "dropbear"])
 def test_below_another_login_without_numbers_is_not_mine(door: str) -> None:
     """Where logins have no numbers, as in many containers, the door itself tells."""
     box = as_root(session=None)
