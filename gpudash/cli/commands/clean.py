@@ -161,6 +161,7 @@ class _Command:
                 one.confirm(self._plan.given)
             return
         self._show_plans(waiting)
+        shown = {one.name: one.state.plan.digest for one in waiting if one.state.plan is not None}
         if self._plan.yes:
             diagnostics.say(f"gpudash: the plan changed {MOST_TRIES} times; nothing was signalled")
         elif not can_ask():
@@ -168,10 +169,18 @@ class _Command:
         elif await self._is_agreed(cleaner):
             self._record.write(Line(kind="consent", says="a person said yes to the plan"))
             self._start_timer(cleaner)
-            for one in waiting:
-                one.confirm(self._plan.given)
+            self._confirm_shown(cleaner, shown)
             return
         cleaner.stop(Stop.DECLINED)
+
+    def _confirm_shown(self, cleaner: Cleaner, shown: dict[str, str]) -> None:
+        """Agree to the plans that were shown, on the hosts that still wait with exactly these."""
+        still = {one.name for one in cleaner.waiting}
+        for name, digest in shown.items():
+            if name in still:
+                cleaner.cleanings[name].confirm(self._plan.given, digest)
+            else:
+                diagnostics.say(f"gpudash: {name}: it went down meanwhile; nobody was signalled")
 
     def _needs_nobody(self, one: Cleaning) -> bool:
         """Tell whether a plan needs no question: --yes agrees to it, or it ends nobody."""
