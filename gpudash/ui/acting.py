@@ -12,12 +12,12 @@ from textual import events
 from textual.app import App
 from textual.driver import Driver
 
+from gpudash.core.actions import ACTIONS
 from gpudash.core.baselines import Baselines
 from gpudash.services.clock import Clock
 from gpudash.services.monitor import FleetMonitor
 from gpudash.services.outlook import Outlook
 from gpudash.services.recorder import Recorder
-from gpudash.ui.actions import ACTIONS
 from gpudash.ui.cleanups import Cleanups
 from gpudash.ui.cleanways import CleanWays
 from gpudash.ui.keystrokes import Keystrokes

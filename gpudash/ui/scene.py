@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from gpudash.core.actions import Situation
 from gpudash.core.gates import standing
 from gpudash.core.model import Fleet
 from gpudash.services.clock import Clock
 from gpudash.services.monitor import FleetMonitor
 from gpudash.services.past import utilisation_of
-from gpudash.ui.actions import footer_keys
+from gpudash.ui.actions import DEFAULT_ACTIONS, Actions
 from gpudash.ui.paint.cleaning import CleaningView
 from gpudash.ui.paint.frame import FrameView
 from gpudash.ui.paint.glyphs import UNICODE, Glyphs
@@ -43,6 +44,8 @@ class Scene:
     """Host and GPU key of what is marked: what the next action is about."""
     is_readonly: bool = True
     """Nothing can be done to a host from here."""
+    actions: Actions = DEFAULT_ACTIONS
+    """With the user's keys."""
     ledger: Ledger = field(default_factory=Ledger)
     """Kept from paint to paint: only hosts that changed are counted again."""
 
@@ -81,17 +84,27 @@ class Scene:
             proof=proof,
             cleaning=cleaning,
             keys=self._keys(fleet, cleaning, is_paused=is_paused),
+            renamed=self.actions.renamed,
         )
 
     def _keys(
         self, fleet: Fleet, cleaning: CleaningView | None, *, is_paused: bool
     ) -> tuple[tuple[str, str], ...]:
         if cleaning is not None:
-            return (*cleaning.keys, *PROGRESS_KEYS)
+            keys = (*cleaning.keys, *PROGRESS_KEYS)
+            return tuple((self.actions.key_of(key), label) for key, label in keys)
+        return self.actions.footer_keys(self.situation(fleet, is_paused=is_paused))
+
+    def situation(
+        self, fleet: Fleet, *, is_paused: bool = False, is_cleaning: bool = False
+    ) -> Situation:
+        """Return what decides which actions there are."""
         target = None if self.is_readonly else self.target(fleet)
-        return footer_keys(
+        return Situation(
+            can_act=not self.is_readonly,
+            is_cleaning=is_cleaning,
             is_paused=is_paused,
-            is_readonly=self.is_readonly,
+            has_hosts=bool(fleet.hosts),
             target=target.words if target else "",
         )
 

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from functools import partial
+from collections.abc import Mapping
 from typing import NamedTuple
 
-from gpudash.core.families import Holder
-from gpudash.core.gates import gate_of, places, standing, waiting
-from gpudash.core.model import Fleet, Gpu, Link
+from gpudash.core.gates import standing
+from gpudash.core.model import Fleet, Link
 from gpudash.core.verify import FleetVerdict
 from gpudash.ui.paint.banner import banner_rows
 from gpudash.ui.paint.events import events_rows
@@ -18,15 +16,16 @@ from gpudash.ui.paint.header import HeaderView, header_row, notes
 from gpudash.ui.paint.holders import HoldersView, holders_height, holders_rows
 from gpudash.ui.paint.holdertable import holder_table
 from gpudash.ui.paint.hostpane import HostPane
+from gpudash.ui.paint.hostviews import host_views
 from gpudash.ui.paint.layout import Layout, plan
 from gpudash.ui.paint.spans import Row, finished
 from gpudash.ui.paint.story import Keys, Stand, Story, tell
 from gpudash.ui.paint.tally import Ledger, Tally, tally
-from gpudash.ui.paint.view import Density, HostView, Utilisation, WallClock, no_clock, no_history
+from gpudash.ui.paint.view import NO_NAMES, Density, HostView, Utilisation, WallClock, no_clock
 
 TYPE_CHECKING = False  # the first frame is painted before there is a proof
 if TYPE_CHECKING:
-    from gpudash.ui.paint.cleaning import CleaningView, GpuProgress
+    from gpudash.ui.paint.cleaning import CleaningView
     from gpudash.ui.paint.proving import ProofView
 
 PROOF_ROWS = 9
@@ -61,62 +60,8 @@ class FrameView(NamedTuple):
     cleaning: CleaningView | None = None
     """The cleanups under way."""
     keys: Keys = KEYS
-
-
-def host_views(
-    view: FrameView, judged: FleetVerdict, found: tuple[Holder, ...], density: Density
-) -> tuple[HostView, ...]:
-    """Return one view for each host that is shown."""
-    past = view.utilisation_of or {}
-    waits = waiting(view.fleet)
-    shown = [(view.fleet.hosts[place], judged.hosts[place]) for place in places(view.fleet)]
-    marks: dict[str, set[str]] = {}
-    for name, key in view.marks:
-        marks.setdefault(name, set()).add(key)
-    phases = _phases(view.proof)
-    by_host: dict[str, list[Holder]] = {}
-    for one in found:
-        by_host.setdefault(one.key[0], []).append(one)
-    return tuple(
-        HostView(
-            host=host,
-            holders=tuple(by_host.get(host.name, ())),
-            utilisation=past.get(host.name, no_history),
-            now_s=view.now_s,
-            wall_of=view.wall_of,
-            density=density,
-            glyphs=view.glyphs,
-            has_focus=host.name == view.focus,
-            cursor=view.cursor if host.name == view.focus else None,
-            is_first=number == 0,
-            is_alone=len(view.fleet.hosts) == 1,
-            marks=frozenset(marks.get(host.name, ())),
-            phase=phases.get(host.name, ("", None))[0],
-            in_proof=phases.get(host.name, ("", None))[1],
-            progress=_progress(view, host.name),
-            judged=verdict,
-            behind=max(0, waits.get(gate_of(host), 0) - 1),
-        )
-        for number, (host, verdict) in enumerate(shown)
-    )
-
-
-def _progress(view: FrameView, name: str) -> Callable[[Gpu], GpuProgress | None] | None:
-    """Return what tells of one host's GPUs while it is cleaned."""
-    one = view.cleaning.of(name) if view.cleaning is not None else None
-    if one is None:
-        return None
-    from gpudash.ui.paint.cleaning import gpu_progress
-
-    return partial(gpu_progress, one, view.now_s)
-
-
-def _phases(view: ProofView | None) -> dict[str, tuple[str, frozenset[str] | None]]:
-    if view is None:
-        return {}
-    from gpudash.ui.paint.proving import phases
-
-    return phases(view.proof)
+    renamed: Mapping[str, str] = NO_NAMES
+    """Keys of the default set that are others now."""
 
 
 def header_view(view: FrameView) -> HeaderView:
@@ -243,9 +188,12 @@ def _story(view: FrameView, judged: FleetVerdict, count: Tally, width: int) -> S
         from gpudash.ui.paint.proving import proof_story
 
         story = proof_story(view.proof, story.word, is_wide=is_wide) or story
+    renamed = view.renamed
+    story = story._replace(keys=tuple((renamed.get(key, key), word) for key, word in story.keys))
     # A key that is not offered here is not named either.
-    if all(key != "c" for key, _ in view.keys):
-        story = story._replace(keys=tuple(one for one in story.keys if one[0] != "c"))
+    clean = renamed.get("c", "c")
+    if all(key != clean for key, _ in view.keys):
+        story = story._replace(keys=tuple(one for one in story.keys if one[0] != clean))
     return story
 
 

@@ -89,7 +89,7 @@ class HostPane:
 
     @cached_property
     def _sentences(self) -> tuple[Row, ...]:
-        return trouble.sentences(self.view.host, self.width)
+        return trouble.sentences(self.view.host, self.width, self.view.renamed)
 
     @cached_property
     def height(self) -> int:

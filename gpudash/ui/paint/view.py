@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from enum import Enum
+from types import MappingProxyType
 from typing import NamedTuple
 
 from gpudash.core.families import Holder
@@ -14,6 +15,9 @@ from gpudash.ui.paint.glyphs import UNICODE, Glyphs
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from gpudash.ui.paint.cleaning import GpuProgress
+
+
+NO_NAMES: Mapping[str, str] = MappingProxyType({})
 
 
 class Density(Enum):
@@ -71,6 +75,8 @@ class HostView(NamedTuple):
     """Keys of the GPUs that the proof is about; None is all."""
     progress: Callable[[Gpu], GpuProgress | None] | None = None
     """What became of each GPU, while this host is cleaned."""
+    renamed: Mapping[str, str] = NO_NAMES
+    """Keys of the default set that are others now."""
     judged: HostVerdict | None = None
     """Of this host as it is; None where nobody judged it yet."""
 
