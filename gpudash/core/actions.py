@@ -23,6 +23,8 @@ class Situation(NamedTuple):
     """The host under the cursor is."""
     is_filtered: bool = False
     has_hosts: bool = True
+    has_several: bool = False
+    """Hosts."""
     target: str = ""
     """What `cleanup.start` is about."""
 
@@ -132,7 +134,13 @@ ACTIONS = (
         "mark",
         True,
     ),
-    Action("mark.all", "a", "mark all", "Mark every GPU, or take all marks away.", "mark_all"),
+    Action(
+        "mark.all",
+        "a",
+        "mark all",
+        "Mark every GPU that is shown, or take their marks away.",
+        "mark_all",
+    ),
     Action(
         "cleanup.start",
         "c",
@@ -182,6 +190,24 @@ ACTIONS = (
         "Show all hosts again; else stop proving: v begins anew.",
         "stop_proof",
         is_fixed=True,
+    ),
+    Action(
+        "filter.open",
+        "slash",
+        "filter",
+        "Show only what matches: mem>50% user=me host=node* state=held, or a word; esc shows all.",
+        "filter",
+        True,
+        needs="has_hosts",
+    ),
+    Action(
+        "sort.next",
+        "o",
+        "sort",
+        "Sort hosts as given, by trouble, name, memory, utilisation; nothing moves by itself.",
+        "sort",
+        True,
+        needs="has_several",
     ),
     Action(
         "view.density",

@@ -80,6 +80,10 @@ class Arrangement(NamedTuple):
         return next((one.gpus for one in self.shown if one.host == host), ())
 
 
+NOT_ARRANGED = Arrangement()
+"""Before anything was looked at."""
+
+
 def arranged(
     before: Arrangement, facts: Facts, query: Query, sort: Sort, *, is_quiet: bool
 ) -> Arrangement:

@@ -35,7 +35,8 @@ class Actions(NamedTuple):
             labels["host.pause"] = "go on"
         shown = [one for one in self.available(situation) if one.is_in_footer]
         ordered = sorted(shown, key=lambda one: one.id != "cleanup.start")
-        return tuple((one.key, labels.get(one.id, one.label)) for one in ordered)
+        keys = tuple((one.key, labels.get(one.id, one.label)) for one in ordered)
+        return (("esc", "show all"), *keys) if situation.is_filtered else keys
 
     def action_of(self, key: str, *, is_readonly: bool = False) -> str | None:
         """Return the dashboard's action of a key as it is written on the screen."""

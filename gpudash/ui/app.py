@@ -12,6 +12,7 @@ from textual.binding import Binding, BindingType
 from textual.driver import Driver
 from textual.screen import Screen
 
+from gpudash.core.arranging import PATIENCE_S
 from gpudash.core.baselines import NO_BASELINES, Baselines
 from gpudash.core.keymap import changed_keys
 from gpudash.services.clock import Clock
@@ -152,7 +153,9 @@ class GpudashApp(LookingApp):
         """Show what is known now, under a dialog too: what is old must look old."""
         self._seen = self._monitor.version
         self._painted_s = self._clock.now()
-        view = self._scene.view(self._monitor, self._proof.view(), self._cleanups.view())
+        is_quiet = self._painted_s - self._keys.last_s >= PATIENCE_S
+        cleaning = self._cleanups.view()
+        view = self._scene.view(self._monitor, self._proof.view(), cleaning, is_quiet=is_quiet)
         self._dashboard.show(view, self.size, self._scene.ledger)
         self._scene.stands(self._dashboard.word)
 

@@ -85,7 +85,7 @@ class EarlyScreen:
             density=density,
             focus=fleet.hosts[0].name if fleet.hosts else None,
             cursor=0,
-            keys=actions.footer_keys(Situation()),
+            keys=actions.footer_keys(Situation(has_several=len(fleet.hosts) > 1)),
             renamed=actions.renamed,
         )
         rows = frame_rows(view, size.columns, size.lines)

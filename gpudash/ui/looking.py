@@ -6,12 +6,18 @@ from functools import partial
 
 from textual.command import CommandPalette
 
+from gpudash.core.query.language import Query, parse
 from gpudash.ui.acting import ActingApp
+from gpudash.ui.paint.frame import is_nothing_to_watch
 from gpudash.ui.paint.view import Density
 from gpudash.ui.palette import Command, action_command, command_palette
 from gpudash.ui.screens.dashboard import DashboardScreen
+from gpudash.ui.screens.filter import FilterScreen
 from gpudash.ui.strips import Ink
 from gpudash.ui.theme import Theme
+
+_FILTERS = ("state=leftover", "state=held", "state=zero", "state!=zero", "user=me", "mem>50%")
+"""What the palette offers."""
 
 
 class LookingApp(ActingApp):
@@ -46,6 +52,31 @@ class LookingApp(ActingApp):
         self._scene.toggle_all(self._monitor.fleet)
         self.repaint()
 
+    def action_filter(self) -> None:
+        """Ask for a filter."""
+        if not is_nothing_to_watch(self._monitor.fleet):
+            scene = self._scene
+            self.push_screen(FilterScreen(self._ink, scene.glyphs, scene.filter, self._show_filter))
+
+    def _show_filter(self, text: str, query: Query) -> str:
+        """Show what a filter finds; return how much that is."""
+        self._scene.set_filter(self._monitor.fleet, text, query)
+        self._show_cursor()
+        return f"{self._scene.chosen.counted(self._monitor.fleet)} match"
+
+    def _filter_by(self, text: str) -> None:
+        self._show_filter(text, parse(text)[0])
+
+    def action_show_all(self) -> None:
+        """Hide nothing any more."""
+        self._filter_by("")
+
+    def action_sort(self) -> None:
+        """Sort hosts by the next thing."""
+        if len(self._monitor.fleet.hosts) > 1:
+            self._scene.next_sort(self._monitor.fleet)
+            self._show_cursor()
+
     def action_next_theme(self) -> None:
         """Show the next theme."""
         names = [theme.name for theme in self._themes]
@@ -68,6 +99,11 @@ class LookingApp(ActingApp):
         actions = self._scene.actions.available(situation)
         return (
             *(action_command(one, partial(self.run_action, one.action)) for one in actions),
+            *(
+                Command(f"filter {text}", "Show only what matches.", partial(self._filter_by, text))
+                for text in _FILTERS
+                if fleet.hosts
+            ),
             *(
                 Command(f"theme {theme.name}", "Show this theme.", partial(self._show_theme, theme))
                 for theme in self._themes

@@ -92,7 +92,7 @@ async def test_the_palette_finds_actions_and_themes() -> None:
 
 
 async def test_the_palette_offers_only_what_can_be_done() -> None:
-    async with showing(fleets.busy(), 120, 60) as shown:
+    async with showing(fleets.three_hosts(), 120, 60) as shown:
         titles = [one.title for one in shown.app._commands()]
         offered = [one for one in ACTIONS if DASHBOARD in one.screens and not one.acts]
         assert [one.id for one in offered if not any(one.id in title for title in titles)] == []

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from gpudash.core.gates import standing
 from gpudash.core.model import Fleet, Link
 from gpudash.core.verify import FleetVerdict
 from gpudash.ui.paint.banner import banner_rows
@@ -16,12 +15,20 @@ from gpudash.ui.paint.header import HeaderView, header_row, notes
 from gpudash.ui.paint.holders import HoldersView, holders_height, holders_rows
 from gpudash.ui.paint.holdertable import holder_table
 from gpudash.ui.paint.hostpane import HostPane
-from gpudash.ui.paint.hostviews import host_views
+from gpudash.ui.paint.hostviews import host_views, shown_places
 from gpudash.ui.paint.layout import Layout, plan
 from gpudash.ui.paint.spans import Row, finished
 from gpudash.ui.paint.story import Keys, Stand, Story, tell
 from gpudash.ui.paint.tally import Ledger, Tally, tally
-from gpudash.ui.paint.view import NO_NAMES, Density, HostView, Utilisation, WallClock, no_clock
+from gpudash.ui.paint.view import (
+    NO_NAMES,
+    Chosen,
+    Density,
+    HostView,
+    Utilisation,
+    WallClock,
+    no_clock,
+)
 
 TYPE_CHECKING = False  # the first frame is painted before there is a proof
 if TYPE_CHECKING:
@@ -29,6 +36,8 @@ if TYPE_CHECKING:
     from gpudash.ui.paint.proving import ProofView
 
 PROOF_ROWS = 9
+EMPTY_ROWS = 3
+"""Of what stands in place of hosts that a filter hides."""
 KEYS: Keys = (
     ("r", "reconnect"),
     ("p", "pause"),
@@ -60,6 +69,8 @@ class FrameView(NamedTuple):
     cleaning: CleaningView | None = None
     """The cleanups under way."""
     keys: Keys = KEYS
+    chosen: Chosen | None = None
+    """What is shown of the fleet, and how it is sorted; None: all, as given."""
     renamed: Mapping[str, str] = NO_NAMES
     """Keys of the default set that are others now."""
 
@@ -76,6 +87,9 @@ def header_view(view: FrameView) -> HeaderView:
         interval_s=min((host.interval_s for host in hosts), default=1.0),
         is_simulated=view.fleet.is_simulated,
         paused_s=view.now_s - max(paused) if is_paused else None,
+        filter=view.chosen.filter if view.chosen else "",
+        shown=view.chosen.counted(view.fleet) if view.chosen else "",
+        sort=view.chosen.sort if view.chosen else "",
     )
 
 
@@ -105,9 +119,9 @@ def compose(view: FrameView, width: int, height: int, ledger: Ledger | None = No
     judged = ledger.judge(fleet)
     count = ledger.tally(fleet)
     is_welcome = is_nothing_to_watch(fleet)
-    hosts = () if is_welcome else standing(fleet)
-    wanted = holders_height(table) if hosts else 0
-    is_proof = bool(hosts) and not table and is_proof_shown(view.proof)
+    shown = () if is_welcome else shown_places(fleet, view.chosen)
+    wanted = 0 if is_welcome else holders_height(table)
+    is_proof = not is_welcome and not table and is_proof_shown(view.proof)
     if is_proof:
         wanted = PROOF_ROWS
     if view.cleaning is not None:
@@ -117,11 +131,16 @@ def compose(view: FrameView, width: int, height: int, ledger: Ledger | None = No
     layout = plan(
         width,
         height,
-        hosts,
+        tuple(fleet.hosts[place] for place, _ in shown),
         holders_wanted=wanted,
         density=view.density,
         is_panel_first=view.cleaning is not None,
+        is_alone=len(fleet.hosts) == 1,
+        kept=tuple(kept for _, kept in shown),
     )
+    is_empty = not is_welcome and not shown
+    if is_empty:
+        layout = layout._replace(events=max(0, layout.events - EMPTY_ROWS))
     if is_welcome and height > layout.banner + 1:
         # Its keys are all that it offers.
         layout = layout._replace(footer=1)
@@ -138,6 +157,10 @@ def compose(view: FrameView, width: int, height: int, ledger: Ledger | None = No
 
         first = welcome.welcome_rows(width, room, glyphs, problem)
         keys = welcome.KEYS
+    elif is_empty and view.chosen:
+        from gpudash.ui.paint import nothing
+
+        first = nothing.nothing_rows(view.chosen, fleet, width, glyphs)[:room]
     return Parts(
         layout=layout,
         header=(header_row(head, width, glyphs),) if layout.header else (),
@@ -212,6 +235,7 @@ def frame_rows(view: FrameView, width: int, height: int) -> tuple[Row, ...]:
     rows: list[Row] = [*parts.header, *parts.banner, *parts.welcome]
     if parts.views:
         rows += _hosts(parts.views, layout, width, view.glyphs)
+    if not is_nothing_to_watch(view.fleet):
         rows += [*parts.holders, *parts.events]
     blank = height - layout.footer - len(rows)
     rows += [finished((), width, view.glyphs)] * max(0, blank)

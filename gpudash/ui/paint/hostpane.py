@@ -52,13 +52,27 @@ def block_height(gpu: Gpu, density: Density) -> int:
     return 2 if density is Density.CARD else 1
 
 
-def pane_height(host: Host, density: Density, width: int, *, is_alone: bool = True) -> int:
-    """Return how many rows a host takes, borders included."""
+def pane_height(
+    host: Host,
+    density: Density,
+    width: int,
+    *,
+    is_alone: bool = True,
+    kept: tuple[int, ...] | None = None,
+) -> int:
+    """Return how many rows a host takes, borders included; `kept`: the GPUs that are shown."""
     borders = 0 if is_compact(width) else 1
     around = borders + has_title(host, width, is_alone=is_alone)
     if not host.gpus:
         return around + len(trouble.sentences(host, width))
-    return around + sum(block_height(gpu, density) for gpu in host.gpus)
+    return around + sum(block_height(host.gpus[at], density) for at in positions(host, kept))
+
+
+def positions(host: Host, kept: tuple[int, ...] | None) -> tuple[int, ...]:
+    """Return the positions in the roster that are shown."""
+    if kept is None:
+        return tuple(range(len(host.gpus)))
+    return tuple(at for at in kept if at < len(host.gpus))
 
 
 class HostPane:
@@ -79,8 +93,8 @@ class HostPane:
     def _places(self) -> tuple[Place, ...]:
         return tuple(
             (position, step)
-            for position, gpu in enumerate(self.view.host.gpus)
-            for step in range(block_height(gpu, self.view.density))
+            for position in positions(self.view.host, self.view.kept)
+            for step in range(block_height(self.view.host.gpus[position], self.view.density))
         )
 
     @cached_property
@@ -103,8 +117,10 @@ class HostPane:
         return self._places[y][0] if 0 <= y < len(self._places) else None
 
     def rows_of(self, position: int) -> range:
-        """Return the rows that show one GPU."""
+        """Return the rows that show one GPU; none where a filter hides it."""
         rows = [y for y, place in enumerate(self._places) if place[0] == position]
+        if not rows:
+            return range(0)
         return range(rows[0] + self._has_title, rows[-1] + 1 + self._has_title)
 
     def rows(self) -> tuple[Row, ...]:

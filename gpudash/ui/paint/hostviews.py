@@ -7,9 +7,9 @@ from functools import partial
 
 from gpudash.core.families import Holder
 from gpudash.core.gates import gate_of, places, waiting
-from gpudash.core.model import Gpu
+from gpudash.core.model import Fleet, Gpu
 from gpudash.core.verify import FleetVerdict
-from gpudash.ui.paint.view import Density, HostView, no_history
+from gpudash.ui.paint.view import Chosen, Density, HostView, no_history
 
 TYPE_CHECKING = False  # as in frame
 if TYPE_CHECKING:
@@ -24,7 +24,10 @@ def host_views(
     """Return one view for each host that is shown."""
     past = view.utilisation_of or {}
     waits = waiting(view.fleet)
-    shown = [(view.fleet.hosts[place], judged.hosts[place]) for place in places(view.fleet)]
+    shown = [
+        (view.fleet.hosts[place], judged.hosts[place], kept)
+        for place, kept in shown_places(view.fleet, view.chosen)
+    ]
     marks: dict[str, set[str]] = {}
     for name, key in view.marks:
         marks.setdefault(name, set()).add(key)
@@ -51,10 +54,22 @@ def host_views(
             progress=_progress(view, host.name),
             judged=verdict,
             behind=max(0, waits.get(gate_of(host), 0) - 1),
+            kept=kept,
             renamed=view.renamed,
         )
-        for number, (host, verdict) in enumerate(shown)
+        for number, (host, verdict, kept) in enumerate(shown)
     )
+
+
+def shown_places(
+    fleet: Fleet, chosen: Chosen | None
+) -> tuple[tuple[int, tuple[int, ...] | None], ...]:
+    """Return the places in the fleet of the hosts that are shown, and of each which GPUs."""
+    every = places(fleet)
+    if chosen is None:
+        return tuple((place, None) for place in every)
+    by_name = {fleet.hosts[place].name: place for place in every}
+    return tuple((by_name[name], kept) for name, kept in chosen.shown if name in by_name)
 
 
 def _progress(view: FrameView, name: str) -> Callable[[Gpu], GpuProgress | None] | None:

@@ -47,6 +47,28 @@ class Layout(NamedTuple):
     footer: int
 
 
+Kept = tuple[tuple[int, ...] | None, ...]
+"""Of each host the positions of the GPUs that are shown; None is all."""
+
+
+class Sizing(NamedTuple):
+    """What heights of panes depend on besides their hosts."""
+
+    width: int
+    is_alone: bool
+    kept: Kept = ()
+
+    def heights(self, hosts: tuple[Host, ...], density: Density) -> tuple[int, ...]:
+        """Return the height of each pane."""
+        if density is Density.CELL:
+            return (len(hosts) + 3,)
+        kept = self.kept or (None,) * len(hosts)
+        return tuple(
+            pane_height(host, density, self.width, is_alone=self.is_alone, kept=one)
+            for host, one in zip(hosts, kept, strict=True)
+        )
+
+
 def plan(
     width: int,
     height: int,
@@ -55,13 +77,17 @@ def plan(
     holders_wanted: int,
     density: Density | None = None,
     is_panel_first: bool = False,
+    is_alone: bool | None = None,
+    kept: Kept = (),
 ) -> Layout:
     """Divide a screen. `holders_wanted` is what shows all of them (see `holders_height`).
 
     Holders take a quarter of the height at most, and more only of what nobody else can use. Where
     all hosts fit as lines, holders give way: each line names its own. `is_panel_first`: what
     stands in place of the holders is what the screen is about, and what happened gives way to it.
+    `is_alone`: there is no other host, shown or not. `kept`: of each host the GPUs that are shown.
     """
+    sizing = Sizing(width, len(hosts) == 1 if is_alone is None else is_alone, kept)
     header = 1 if height >= HEADER_FROM else 0
     footer = 1 if height >= FOOTER_FROM else 0
     free = max(0, height - header - BANNER - footer)
@@ -70,11 +96,11 @@ def plan(
         most = max(height // 2 if is_panel_first else height // 4, 5)
         holders = min(holders_wanted, most, free)
     if is_panel_first and density is None and width >= CARD_FROM:
-        cards = sum(pane_heights(hosts, Density.CARD, width))
+        cards = sum(sizing.heights(hosts, Density.CARD))
         density = Density.CARD if cards + PANEL_LEAST <= free else None
         holders = min(holders_wanted, free - cards) if density else holders
-    density = density or _density(width, hosts, free - holders, free)
-    panes = pane_heights(hosts, density, width)
+    density = density or _density(sizing, hosts, free - holders, free)
+    panes = sizing.heights(hosts, density)
     if is_panel_first:
         holders = min(holders, max(free - sum(panes), min(PANEL_SMALL, free // 2)))
     if density is Density.LINE and len(hosts) > 1 and free - holders < sum(panes) <= free:
@@ -98,20 +124,12 @@ def plan(
     return Layout(density, header, BANNER, viewport, panes, holders, events, gap, footer)
 
 
-def pane_heights(hosts: tuple[Host, ...], density: Density, width: int) -> tuple[int, ...]:
-    """Return the height of each pane."""
-    if density is Density.CELL:
-        return (len(hosts) + 3,)
-    is_alone = len(hosts) == 1
-    return tuple(pane_height(host, density, width, is_alone=is_alone) for host in hosts)
-
-
-def _density(width: int, hosts: tuple[Host, ...], room: int, most: int) -> Density:
+def _density(sizing: Sizing, hosts: tuple[Host, ...], room: int, most: int) -> Density:
     """Return what fits: cards with holders and events, lines by themselves, else cells."""
-    if width >= CARD_FROM:
-        cards = sum(pane_heights(hosts, Density.CARD, width))
+    if sizing.width >= CARD_FROM:
+        cards = sum(sizing.heights(hosts, Density.CARD))
         if cards + EVENTS_WANTED <= room:
             return Density.CARD
-    if len(hosts) > 1 and sum(pane_heights(hosts, Density.LINE, width)) > most - LINES_SPARE:
+    if len(hosts) > 1 and sum(sizing.heights(hosts, Density.LINE)) > most - LINES_SPARE:
         return Density.CELL
     return Density.LINE

@@ -123,6 +123,12 @@ class DashboardScreen(Screen[None]):
         self._panes |= {name: HostPane(name, self._ink) for name in new}
         if new:
             self._hosts.mount_all([self._panes[name] for name in new])
+        if [*self._panes] != names:
+            self._panes = {name: self._panes[name] for name in names}
+            before: Widget = self._cells
+            for pane in self._panes.values():
+                self._hosts.move_child(pane, after=before)
+                before = pane
 
     def keep_in_sight(self, host: str | None, position: int) -> None:
         """Scroll so that a GPU's rows are seen, and its pane's title where it is the first."""
