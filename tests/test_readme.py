@@ -7,9 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from gpudash.ui.actions import ACTIONS
+from gpudash.core.actions import ACTIONS
 from gpudash.ui.paint.glyphs import UNICODE
 from gpudash.ui.paint.help import word_entries
+from tests.readme import written
 
 README = (Path(__file__).parent.parent / "README.md").read_text(encoding="utf-8")
 
@@ -27,7 +28,11 @@ def shown(cells: list[str]) -> set[str]:
 
 def test_every_key_is_named_and_no_other() -> None:
     keys = {key for action in ACTIONS for key in action.shown.split()}
-    assert shown(table("| key | does |")) == keys
+    assert shown(table("| key | does | id |")) == keys
+
+
+def test_the_tables_that_are_made_are_fresh() -> None:
+    assert written(README) == README, "python -m tests.readme writes them"
 
 
 @pytest.mark.parametrize(

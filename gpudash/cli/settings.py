@@ -8,6 +8,10 @@ import os
 from gpudash.cli import arguments, diagnostics
 from gpudash.config.load import Config, load
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from gpudash.core.actions import Action
+
 AUTO = "auto"
 
 
@@ -28,3 +32,11 @@ def configured(plan: argparse.Namespace) -> Config:
     if "density" in plan and plan.density is None and density.value != AUTO:
         plan.density = density.value
     return config
+
+
+def actions_of(config: Config) -> tuple[Action, ...]:
+    """Return the dashboard's actions with the keys that the configuration gives them."""
+    from gpudash.core.keymap import actions_with
+
+    own = {id_: str(value.value) for id_, value in config.keys.items()}
+    return actions_with(own, str(config.top("keymap").value))

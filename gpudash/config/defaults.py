@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from gpudash.config.schema import CLEANUP_KEYS, HOST_KEYS, TOP_KEYS, Key, in_toml
+from gpudash.core.actions import ACTIONS, Action
+from gpudash.core.keynames import CHARACTERS
 
 
 def defaults_text() -> str:
@@ -39,7 +41,20 @@ def defaults_text() -> str:
         '#cgroup = "/lab.slice/*"',
         '#why = "the lab depends on it"',
     ]
+    lines += [
+        "",
+        "# Other keys, by the id of an action: characters and names like escape, f5, pageup, with",
+        "# ctrl+, alt+ or shift+ before them. y alone confirms a plan, esc cancels, ctrl+c leaves.",
+        "#[keys]",
+        *(f'#"{one.id}" = {in_toml(_keys_of(one))}' for one in ACTIONS if not one.is_fixed),
+    ]
     return "\n".join(lines) + "\n"
+
+
+def _keys_of(action: Action) -> str:
+    """Write the keys as somebody would: characters as such, but for the comma."""
+    written = {name: char for char, name in CHARACTERS.items() if char not in " ,"}
+    return ",".join(written.get(key, key) for key in action.keys.split(","))
 
 
 def _commented(key: Key) -> str:

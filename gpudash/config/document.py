@@ -64,6 +64,8 @@ def parse_document(text: str, path: str, origin: Origin) -> tuple[Layer, tuple[P
     )
     if "cleanup" in table:
         layer = reader.with_cleanup(layer, table["cleanup"])
+    if "keys" in table:
+        layer = replace(layer, keys=reader.keys(table["keys"]))
     return layer, tuple(sorted(reader.problems, key=lambda problem: problem.line))
 
 
@@ -162,6 +164,19 @@ class _Reader:
             for name, value in values.items()
         }
         return replace(layer, cleanup=found, protect=tuple(rules))
+
+    def keys(self, table: object, at: Path = ("keys",)) -> dict[str, Value]:
+        """Return the entries of [keys] by the ids of actions, which may stand without quotes."""
+        found: dict[str, Value] = {}
+        for name, value in self._table(table, at).items():
+            path = (*at, name)
+            if isinstance(value, dict):
+                found |= self.keys(value, path)
+            elif isinstance(value, str):
+                found[".".join(path[1:])] = Value(value=value, where=self._where(path))
+            else:
+                self._wrong(path, f'{_dotted(path)} must be keys, like "c,f5", not {_told(value)}')
+        return found
 
     def _table(self, value: object, path: Path) -> dict[str, object]:
         if isinstance(value, dict):

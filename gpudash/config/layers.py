@@ -84,6 +84,8 @@ class Layer:
     cleanup: Mapping[str, Value] = field(default_factory=dict)
     protect: tuple[Rule, ...] = ()
     """In the order of the file."""
+    keys: Mapping[str, Value] = field(default_factory=dict)
+    """Of [keys]: id of an action to its keys as written."""
 
     def host_values(self, names: frozenset[str]) -> dict[str, Value]:
         """Return what the layer says about a host; of several sections the closest counts last."""

@@ -78,6 +78,11 @@ class Config:
         """Return who is protected besides: the site's entries and the user's."""
         return (*self.site.protect, *self.user.protect)
 
+    @property
+    def keys(self) -> dict[str, Value]:
+        """Return the entries of [keys] that count: the user's replaces the site's."""
+        return {**self.site.keys, **self.user.keys}
+
     def host_values(self, names: Iterable[str]) -> tuple[dict[str, Value], tuple[str, ...]]:
         """Return every host key's value for a host known by these names, and warnings.
 
@@ -138,6 +143,10 @@ def survey(
     config = Config(site=site, user=user, environment=environment)
     loosened = [_top_warning(config, name) for name in TOP_KEYS]
     warnings += tuple(warning for warning in loosened if warning)
+    if config.keys:
+        from gpudash.config.keys import key_problems
+
+        problems = (*problems, *key_problems(config.keys, str(config.top("keymap").value)))
     return replace(config, warnings=warnings), (*site_problems, *problems)
 
 

@@ -143,6 +143,14 @@ KEYS = (
         doc="How much room a host takes in the dashboard; auto is what fits.",
     ),
     Key(
+        name="keymap",
+        place=Place.TOP,
+        expects='"default" or "vim"',
+        check=_one_of("default", "vim"),
+        default="default",
+        doc="The dashboard's set of keys; [keys] changes single ones.",
+    ),
+    Key(
         name="readonly",
         place=Place.TOP,
         expects=_FLAG,
@@ -243,7 +251,7 @@ KEYS = (
 TOP_KEYS = {key.name: key for key in KEYS if key.place is Place.TOP}
 HOST_KEYS = {key.name: key for key in KEYS if key.place is Place.HOST}
 CLEANUP_KEYS = {key.name: key for key in KEYS if key.place is Place.CLEANUP}
-TABLES = ("groups", "hosts", "cleanup")
+TABLES = ("groups", "hosts", "cleanup", "keys")
 """Top-level names that are tables."""
 VARIABLES = {key.variable: key for key in KEYS if key.variable}
 CONFIG_VARIABLE = "GPUDASH_CONFIG"

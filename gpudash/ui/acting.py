@@ -12,6 +12,7 @@ from textual import events
 from textual.app import App
 from textual.driver import Driver
 
+from gpudash.core.actions import ACTIONS
 from gpudash.core.baselines import Baselines
 from gpudash.core.cleanup.planner import Request
 from gpudash.services.clock import Clock
@@ -19,7 +20,6 @@ from gpudash.services.earlier import Earlier
 from gpudash.services.monitor import FleetMonitor
 from gpudash.services.outlook import Outlook
 from gpudash.services.recorder import Recorder
-from gpudash.ui.actions import ACTIONS
 from gpudash.ui.cleanups import Cleanups
 from gpudash.ui.cleanways import CleanWays
 from gpudash.ui.keystrokes import Keystrokes
@@ -27,7 +27,7 @@ from gpudash.ui.paint.frame import is_nothing_to_watch
 from gpudash.ui.proofs import ScreenProof
 from gpudash.ui.scene import Scene
 from gpudash.ui.strips import Ink
-from gpudash.ui.targets import Target, marked_target
+from gpudash.ui.targets import Target
 
 _ACTING = frozenset(one.action for one in ACTIONS if one.acts)
 
@@ -94,6 +94,10 @@ class ActingApp(App[None]):
 
     def repaint(self) -> None:
         """Show what is known now."""
+        raise NotImplementedError
+
+    def action_show_all(self) -> None:
+        """Hide nothing any more."""
         raise NotImplementedError
 
     def action_leave_demo(self) -> None:
@@ -174,7 +178,7 @@ class ActingApp(App[None]):
 
     def action_clean_all(self) -> None:
         """Plan the cleanup of all hosts with a mark."""
-        target = marked_target(self._monitor.fleet, self._scene.marks)
+        target = self._scene.marked(self._monitor.fleet)
         if target is None and self._cleanups.is_possible:
             self.notify("nothing is marked: space marks a GPU, a all of them", markup=False)
         self._begin_cleanup(target, is_shown_first=True)
@@ -197,6 +201,8 @@ class ActingApp(App[None]):
         """Stop a cleanup or a hold that runs; on the first screen's demo, go back."""
         if self._cleanups.stop():
             self.repaint()
+        elif self._scene.arrangement.is_filtered:
+            self.action_show_all()
         elif self._proof.is_holding:
             self._proof.stop()
             self.repaint()

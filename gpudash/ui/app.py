@@ -12,18 +12,18 @@ from textual.binding import Binding, BindingType
 from textual.driver import Driver
 from textual.screen import Screen
 
+from gpudash.core.arranging import PATIENCE_S
 from gpudash.core.baselines import NO_BASELINES, Baselines
+from gpudash.core.keymap import changed_keys
 from gpudash.services.clock import Clock
 from gpudash.services.door import Door
 from gpudash.services.monitor import FleetMonitor
 from gpudash.services.recorder import Recorder
-from gpudash.ui.acting import ActingApp
-from gpudash.ui.actions import action_of
 from gpudash.ui.cleanways import CleanWays
 from gpudash.ui.leaving import LastResort, heed_signals
+from gpudash.ui.looking import LookingApp
 from gpudash.ui.paint.ansi import Depth
 from gpudash.ui.paint.frame import is_nothing_to_watch
-from gpudash.ui.paint.view import Density
 from gpudash.ui.persons import Persons
 from gpudash.ui.scene import Scene
 from gpudash.ui.screens.dashboard import DashboardScreen
@@ -42,7 +42,7 @@ REPAINT_S = 1.0
 """Without news the screen is repainted this often, for clocks and ages."""
 
 
-class GpudashApp(ActingApp):
+class GpudashApp(LookingApp):
     """The dashboard."""
 
     CSS_PATH = "app.tcss"
@@ -82,7 +82,7 @@ class GpudashApp(ActingApp):
             baselines=baselines,
             recorder=recorder,
         )
-        self._themes = tuple(themes)
+        self._themes = list(themes)
         self._make_demo = demo
         self._before_demo: FleetMonitor | None = None
         self._persons = Persons(self, door)
@@ -95,6 +95,7 @@ class GpudashApp(ActingApp):
             self.register_theme(textual_theme(theme, depth))
         self.theme = self._themes[0].name
         self.animation_level = "none"
+        self.set_keymap(changed_keys(scene.actions.entries))
 
     def get_default_screen(self) -> DashboardScreen:
         """Return the dashboard: it is what the app begins with."""
@@ -152,37 +153,13 @@ class GpudashApp(ActingApp):
         """Show what is known now, under a dialog too: what is old must look old."""
         self._seen = self._monitor.version
         self._painted_s = self._clock.now()
-        view = self._scene.view(self._monitor, self._proof.view(), self._cleanups.view())
+        is_quiet = self._painted_s - self._keys.last_s >= PATIENCE_S
+        cleaning = self._cleanups.view()
+        view = self._scene.view(self._monitor, self._proof.view(), cleaning, is_quiet=is_quiet)
         self._dashboard.show(view, self.size, self._scene.ledger)
         self._scene.stands(self._dashboard.word)
 
     # -- actions -----------------------------------------------------------------------------
-
-    def action_cursor_move(self, step: int) -> None:
-        """Move the cursor by GPUs; by hosts where each is one row."""
-        by_host = self._dashboard.shown_density is Density.CELL
-        self._scene.move(self._monitor.fleet, step, by_host=by_host)
-        self._show_cursor()
-
-    def action_host_move(self, step: int) -> None:
-        """Move the cursor by hosts."""
-        self._scene.move_host(self._monitor.fleet, step)
-        self._show_cursor()
-
-    def _show_cursor(self) -> None:
-        self.repaint()
-        self._dashboard.keep_in_sight(self._scene.focus, self._scene.cursor)
-
-    def action_mark(self) -> None:
-        """Mark the GPU under the cursor, a whole host where each is one row."""
-        by_host = self._dashboard.shown_density is Density.CELL
-        self._scene.toggle_mark(self._monitor.fleet, by_host=by_host)
-        self.repaint()
-
-    def action_mark_all(self) -> None:
-        """Mark everything, or nothing."""
-        self._scene.toggle_all(self._monitor.fleet)
-        self.repaint()
 
     def action_density(self) -> None:
         """Show the next density; on the first screen `d` opens the demo."""
@@ -212,15 +189,6 @@ class GpudashApp(ActingApp):
         before, self._before_demo = self._before_demo, None
         if before is not None:
             self.run_worker(self._watch(before), exclusive=True)
-
-    def action_next_theme(self) -> None:
-        """Show the next theme."""
-        names = [theme.name for theme in self._themes]
-        theme = self._themes[(names.index(self.theme) + 1) % len(names)]
-        self.theme = theme.name
-        self._ink = Ink(theme, self._ink.depth)
-        self._dashboard.set_ink(self._ink)
-        self.notify(theme.name, timeout=1.5, markup=False)
 
     def action_pause(self) -> None:
         """Pause the host under the cursor, or go on with it."""
@@ -253,8 +221,8 @@ class GpudashApp(ActingApp):
             HelpScreen(
                 self._ink,
                 self._scene.glyphs,
+                self._scene.actions.offered(is_readonly=self._scene.is_readonly),
                 is_simulated=is_simulated,
-                is_readonly=self._scene.is_readonly,
             )
         )
 
@@ -271,6 +239,6 @@ class GpudashApp(ActingApp):
 
     async def on_keyed_rows_key_clicked(self, message: KeyedRows.KeyClicked) -> None:
         """Do what the clicked key does."""
-        action = action_of(message.key, is_readonly=self._scene.is_readonly)
+        action = self._scene.actions.action_of(message.key, is_readonly=self._scene.is_readonly)
         if action is not None:
             await self.run_action(action)

@@ -13,9 +13,10 @@ from contextlib import suppress
 from types import FrameType
 from typing import TYPE_CHECKING
 
+from gpudash.core.actions import Situation
 from gpudash.services.clock import SystemClock
 from gpudash.sources.terminal import Modes, restore, without_echo
-from gpudash.ui.actions import footer_keys
+from gpudash.ui.actions import DEFAULT_ACTIONS, Actions
 from gpudash.ui.leaving import LEAVE, LastResort
 from gpudash.ui.paint.ansi import Depth, to_ansi
 from gpudash.ui.paint.frame import FrameView, frame_rows
@@ -64,7 +65,13 @@ class EarlyScreen:
         raise SystemExit(128 + number)
 
     def draw(
-        self, fleet: Fleet, theme: Theme, glyphs: Glyphs, depth: Depth, density: Density | None
+        self,
+        fleet: Fleet,
+        theme: Theme,
+        glyphs: Glyphs,
+        depth: Depth,
+        density: Density | None,
+        actions: Actions = DEFAULT_ACTIONS,
     ) -> None:
         """Draw one frame on the alternate screen; keys pressed from now on are not echoed."""
         self._modes = without_echo()
@@ -78,7 +85,8 @@ class EarlyScreen:
             density=density,
             focus=fleet.hosts[0].name if fleet.hosts else None,
             cursor=0,
-            keys=footer_keys(),
+            keys=actions.footer_keys(Situation(has_several=len(fleet.hosts) > 1)),
+            renamed=actions.renamed,
         )
         rows = frame_rows(view, size.columns, size.lines)
         self.is_drawn = True

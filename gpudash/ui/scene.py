@@ -2,29 +2,28 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from functools import partial
 
-from gpudash.core.gates import standing
+from gpudash.core.actions import Situation
+from gpudash.core.arranging import NOT_ARRANGED, Arrangement, Facts, Sort, arranged
 from gpudash.core.model import Fleet
+from gpudash.core.query.language import EVERYTHING, Query
 from gpudash.services.clock import Clock
 from gpudash.services.monitor import FleetMonitor
 from gpudash.services.past import utilisation_of
-from gpudash.ui.actions import footer_keys
+from gpudash.ui.actions import DEFAULT_ACTIONS, Actions
 from gpudash.ui.paint.cleaning import CleaningView
 from gpudash.ui.paint.frame import FrameView
 from gpudash.ui.paint.glyphs import UNICODE, Glyphs
+from gpudash.ui.paint.hostpane import positions
 from gpudash.ui.paint.proving import ProofView
 from gpudash.ui.paint.story import Stand, stand_after
 from gpudash.ui.paint.tally import Ledger
-from gpudash.ui.paint.view import Density
-from gpudash.ui.targets import Target, target_of
+from gpudash.ui.paint.view import Chosen, Density
+from gpudash.ui.targets import Target, marked_target, target_of
 
 PROGRESS_KEYS = (("e", "errors"), ("?", "help"), ("q", "quit"))
-
-
-def every_gpu(fleet: Fleet) -> frozenset[tuple[str, str]]:
-    """Return host and key of every GPU that is known."""
-    return frozenset((host.name, gpu.info.key) for host in fleet.hosts for gpu in host.gpus)
 
 
 @dataclass(slots=True)
@@ -41,14 +40,36 @@ class Scene:
     stand: Stand | None = None
     marks: frozenset[tuple[str, str]] = frozenset()
     """Host and GPU key of what is marked: what the next action is about."""
+    filter: str = ""
+    """As it was typed."""
+    query: Query = EVERYTHING
+    sort: Sort = Sort.GIVEN
+    arrangement: Arrangement = NOT_ARRANGED
+    """What is shown now, in its order."""
     is_readonly: bool = True
     """Nothing can be done to a host from here."""
+    actions: Actions = DEFAULT_ACTIONS
+    """With the user's keys."""
     ledger: Ledger = field(default_factory=Ledger)
     """Kept from paint to paint: only hosts that changed are counted again."""
 
     def target(self, fleet: Fleet) -> Target | None:
-        """Return what a key that acts would be about."""
-        return target_of(fleet, self.marks, self.focus)
+        """Return what a key that acts would be about: nothing that a filter hides is, unnamed."""
+        marked = self.marked(fleet)
+        if marked is not None or self.focus is None:
+            return marked
+        if self.arrangement.gpus_of(self.focus) is None:
+            return target_of(fleet, frozenset(), self.focus)
+        here = frozenset(one for one in self.shown_gpus(fleet) if one[0] == self.focus)
+        return marked_target(fleet, here)
+
+    def marked(self, fleet: Fleet) -> Target | None:
+        """Return what is marked; marks that a filter hides count, and are counted."""
+        marked = marked_target(fleet, self.marks)
+        hidden = len(self.marks - self.shown_gpus(fleet)) if self.arrangement.is_filtered else 0
+        if marked is None or not hidden:
+            return marked
+        return replace(marked, words=f"{marked.words}, {hidden} of them hidden")
 
     def unmark(self) -> None:
         """Take all marks away: they end with the action."""
@@ -59,9 +80,12 @@ class Scene:
         monitor: FleetMonitor,
         proof: ProofView | None = None,
         cleaning: CleaningView | None = None,
+        *,
+        is_quiet: bool = False,
     ) -> FrameView:
         """Return all that a screen shows now."""
         fleet = monitor.fleet
+        self.arrange(fleet, is_quiet=is_quiet)
         self.keep_cursor(fleet)
         is_paused = self.focus is not None and monitor.paused_for(self.focus) is not None
         return FrameView(
@@ -81,17 +105,30 @@ class Scene:
             proof=proof,
             cleaning=cleaning,
             keys=self._keys(fleet, cleaning, is_paused=is_paused),
+            chosen=self.chosen,
+            renamed=self.actions.renamed,
         )
 
     def _keys(
         self, fleet: Fleet, cleaning: CleaningView | None, *, is_paused: bool
     ) -> tuple[tuple[str, str], ...]:
         if cleaning is not None:
-            return (*cleaning.keys, *PROGRESS_KEYS)
+            keys = (*cleaning.keys, *PROGRESS_KEYS)
+            return tuple((self.actions.key_of(key), label) for key, label in keys)
+        return self.actions.footer_keys(self.situation(fleet, is_paused=is_paused))
+
+    def situation(
+        self, fleet: Fleet, *, is_paused: bool = False, is_cleaning: bool = False
+    ) -> Situation:
+        """Return what decides which actions there are."""
         target = None if self.is_readonly else self.target(fleet)
-        return footer_keys(
+        return Situation(
+            can_act=not self.is_readonly,
+            is_cleaning=is_cleaning,
             is_paused=is_paused,
-            is_readonly=self.is_readonly,
+            is_filtered=self.arrangement.is_filtered,
+            has_hosts=bool(fleet.hosts),
+            has_several=len(fleet.hosts) > 1,
             target=target.words if target else "",
         )
 
@@ -99,15 +136,52 @@ class Scene:
         """Note which word the banner says, for how long it says it."""
         self.stand = stand_after(self.stand, word, self.clock.now())
 
+    def arrange(self, fleet: Fleet, *, is_quiet: bool = False) -> None:
+        """Decide which hosts and GPUs are shown; `is_quiet`: no key was pressed for a while."""
+        ledger = self.ledger
+        facts = Facts(
+            fleet, ledger.judged, partial(ledger.holders_of, fleet), now_s=self.clock.now()
+        )
+        self.arrangement = arranged(
+            self.arrangement, facts, self.query, self.sort, is_quiet=is_quiet
+        )
+
+    def set_filter(self, fleet: Fleet, text: str, query: Query) -> None:
+        """Show only what matches a query, at once; `text` is how it was typed."""
+        self.filter, self.query = text.strip(), query
+        self.arrange(fleet)
+        self.keep_cursor(fleet)
+
+    def next_sort(self, fleet: Fleet) -> None:
+        """Sort by the next thing."""
+        self.sort = self.sort.following
+        self.arrange(fleet)
+
+    @property
+    def chosen(self) -> Chosen:
+        """Return what is shown, for painters."""
+        sort = "" if self.sort is Sort.GIVEN else self.sort.value
+        return Chosen(self.arrangement.shown, self.filter, sort)
+
+    def _places(self, fleet: Fleet, *, by_host: bool = False) -> list[tuple[str, int]]:
+        """Return every place that the cursor can be at, in order."""
+        found: list[tuple[str, int]] = []
+        for one in self.arrangement.shown:
+            if any(host.name == one.host for host in fleet.hosts):
+                kept = positions(fleet.host(one.host), one.gpus) or (0,)
+                found += [(one.host, at) for at in (kept[:1] if by_host else kept)]
+        return found
+
     def keep_cursor(self, fleet: Fleet) -> None:
         """Put the cursor back onto a GPU where its host or its row is gone."""
-        names = [host.name for host in standing(fleet)]
-        if self.focus not in names:
-            self.focus = names[0] if names else None
-            self.cursor = 0
-        if self.focus is not None:
-            count = len(fleet.host(self.focus).gpus)
-            self.cursor = min(max(self.cursor, 0), max(count - 1, 0))
+        places = self._places(fleet)
+        if (self.focus, self.cursor) in places:
+            return
+        here = [at for name, at in places if name == self.focus]
+        if here:
+            self.cursor = min(here, key=lambda at: (abs(at - self.cursor), at))
+        else:
+            self.focus, self.cursor = places[0] if places else (None, 0)
 
     def point_at(self, host: str, position: int) -> None:
         """Put the cursor onto a GPU."""
@@ -115,37 +189,48 @@ class Scene:
 
     def move(self, fleet: Fleet, step: int, *, by_host: bool = False) -> None:
         """Move the cursor over the GPUs of all hosts, or over hosts where a row is a host."""
-        places = [
-            (host.name, position)
-            for host in standing(fleet)
-            for position in range(1 if by_host else max(1, len(host.gpus)))
-        ]
+        places = self._places(fleet, by_host=by_host)
         if not places:
             return
-        here = (self.focus or "", 0 if by_host else self.cursor)
+        here = (self.focus or "", self.cursor)
+        names = [name for name, _ in places]
         at = places.index(here) if here in places else 0
+        if by_host and self.focus in names:
+            at = names.index(self.focus or "")
         self.focus, self.cursor = places[min(max(at + step, 0), len(places) - 1)]
 
     def move_host(self, fleet: Fleet, step: int) -> None:
         """Move the cursor to the first GPU of another host, round and round."""
-        names = [host.name for host in standing(fleet)]
-        if names:
+        places = self._places(fleet, by_host=True)
+        names = [name for name, _ in places]
+        if places:
             at = names.index(self.focus) if self.focus in names else 0
-            self.focus, self.cursor = names[(at + step) % len(names)], 0
+            self.focus, self.cursor = places[(at + step) % len(places)]
 
     def toggle_mark(self, fleet: Fleet, *, by_host: bool) -> None:
-        """Mark the GPU under the cursor or take its mark away; by host: all its GPUs."""
+        """Mark the GPU under the cursor or take its mark away; by host: all its GPUs shown."""
         if self.focus is None:
             return
         host = fleet.host(self.focus)
-        gpus = host.gpus if by_host else host.gpus[self.cursor : self.cursor + 1]
+        kept = positions(host, self.arrangement.gpus_of(host.name))
+        gpus = [host.gpus[at] for at in kept if by_host or at == self.cursor]
         here = frozenset((host.name, gpu.info.key) for gpu in gpus)
         self.marks = self.marks - here if here <= self.marks else self.marks | here
 
+    def shown_gpus(self, fleet: Fleet) -> frozenset[tuple[str, str]]:
+        """Return host and key of every GPU that is shown."""
+        return frozenset(
+            (host.name, host.gpus[at].info.key)
+            for one in self.arrangement.shown
+            for host in fleet.hosts
+            if host.name == one.host
+            for at in positions(host, one.gpus)
+        )
+
     def toggle_all(self, fleet: Fleet) -> None:
-        """Mark every GPU, or take all marks away."""
-        every = every_gpu(fleet)
-        self.marks = frozenset() if every <= self.marks else every
+        """Mark every GPU that is shown, or take their marks away."""
+        every = self.shown_gpus(fleet)
+        self.marks = self.marks - every if every <= self.marks else self.marks | every
 
     def next_density(self, shown: Density) -> None:
         """Go on from what is shown: card, line, cell, and back to what fits by itself."""

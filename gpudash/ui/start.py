@@ -9,7 +9,9 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
+from gpudash.core.actions import ACTIONS, Action
 from gpudash.core.errors import UsageError
+from gpudash.ui.actions import Actions
 from gpudash.ui.early import EarlyScreen
 from gpudash.ui.paint.ansi import Depth
 from gpudash.ui.paint.glyphs import Glyphs
@@ -51,8 +53,16 @@ class Acts(NamedTuple):
 class Looks:
     """Theme, characters and colours; `early` and Textual draw with the same ones."""
 
-    def __init__(self, theme_name: str | None, density: Density | None, *, is_ascii: bool) -> None:
+    def __init__(
+        self,
+        theme_name: str | None,
+        density: Density | None,
+        *,
+        is_ascii: bool,
+        actions: tuple[Action, ...] = ACTIONS,
+    ) -> None:
         """Choose by flags and environment. Raises UsageError naming the nearest theme."""
+        self.actions = Actions(actions)
         self.density = density
         self.depth = depth_of(os.environ)
         is_utf = "utf" in (sys.stdout.encoding or "").lower()
@@ -134,7 +144,13 @@ def _app(
     app = GpudashApp(
         monitor,
         clock,
-        Scene(clock, glyphs=looks.glyphs, density=looks.density, ledger=Ledger(baselines)),
+        Scene(
+            clock,
+            glyphs=looks.glyphs,
+            density=looks.density,
+            actions=looks.actions,
+            ledger=Ledger(baselines),
+        ),
         themes,
         depth=looks.depth,
         demo=demo,

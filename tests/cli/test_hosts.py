@@ -190,6 +190,7 @@ def test_no_configuration_at_all(gpudash_command: Runner, tmp_path: Path) -> Non
         'interval,"""1s""",default\n'
         'theme,"""gpudash-dark""",default\n'
         'density,"""auto""",default\n'
+        'keymap,"""default""",default\n'
         "readonly,false,default\n"
         "baselines,true,default\n"
         'cleanup.confirm,"""alive""",default\n'

@@ -36,7 +36,8 @@ from tests.config.making import configuration
             "zzzzzz = 1",
             1,
             "unknown key zzzzzz",
-            "Known here: interval, theme, density, readonly, baselines, groups, hosts, cleanup",
+            "Known here: interval, theme, density, keymap, readonly, baselines, groups, hosts, "
+            "cleanup, keys",
         ),
         (
             "theme = 'x'\ninterval = 2",

@@ -37,6 +37,7 @@ def test_nothing_said(tmp_path: Path) -> None:
         "interval": "1s",
         "theme": "gpudash-dark",
         "density": "auto",
+        "keymap": "default",
         "readonly": False,
         "baselines": True,
     }
@@ -59,6 +60,7 @@ def test_later_layers_speak_over_earlier_ones(tmp_path: Path) -> None:
         ("2s", f"{tmp_path}/site.toml:1"),
         ("b", f"{tmp_path}/user.toml:1"),
         ("cell", "GPUDASH_DENSITY"),
+        ("default", "default"),
         (False, "default"),
         (True, "default"),
     ]

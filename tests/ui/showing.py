@@ -8,10 +8,12 @@ from dataclasses import dataclass, field
 
 from textual.pilot import Pilot
 
+from gpudash.core.actions import ACTIONS, Action
 from gpudash.core.model import Fleet, Host, Link, Problem
 from gpudash.services.door import Door
 from gpudash.services.monitor import FleetMonitor
 from gpudash.services.past import seed
+from gpudash.ui.actions import Actions
 from gpudash.ui.app import GpudashApp
 from gpudash.ui.paint.ansi import Depth
 from gpudash.ui.paint.glyphs import UNICODE, Glyphs
@@ -125,11 +127,12 @@ async def showing(
     depth: Depth = Depth.TRUE,
     themes: tuple[str, ...] = ("gpudash-dark", "gpudash-light"),
     door: Door | None = None,
+    actions: tuple[Action, ...] = ACTIONS,
 ) -> AsyncIterator[Shown]:
     """Run the app over a fleet that stands still."""
     clock = HandClock()
     monitor = StillMonitor(fleet, clock)
-    scene = Scene(clock, glyphs=glyphs)
+    scene = Scene(clock, glyphs=glyphs, actions=Actions(actions))
     app = GpudashApp(
         monitor,
         clock,

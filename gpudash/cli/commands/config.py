@@ -108,6 +108,8 @@ def _rows(config: Config) -> Iterator[tuple[str, Value]]:
     for layer in (config.site, config.user):
         for rule in layer.protect:
             yield f"cleanup.protect.{rule.name}", Value(value=rule.why, where=layer.path or "")
+    for id_, value in config.keys.items():
+        yield f"keys.{in_toml(id_)}", value
     for name, group in config.group_entries.items():
         yield f"groups.{name}", Value(value=group.words, where=group.where)
     for layer in config.layers:

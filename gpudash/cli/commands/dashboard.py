@@ -68,10 +68,10 @@ def _show(plan: argparse.Namespace, early: EarlySampler | None) -> int:
         early = None
     if early is not None:
         early.change_interval(plan.interval_s)
-    looks = start.Looks(plan.theme, plan.density, is_ascii=plan.ascii)
+    looks = start.Looks(plan.theme, plan.density, is_ascii=plan.ascii, actions=plan.actions)
     with EarlyScreen() as screen:
         fleet = _first_fleet(early)
-        screen.draw(fleet, looks.theme, looks.glyphs, looks.depth, looks.density)
+        screen.draw(fleet, looks.theme, looks.glyphs, looks.depth, looks.density, looks.actions)
         _log_to_folder()
         monitor = _monitor(plan, early, has_sudo=way.has_sudo)
         acts = acts_of(plan, config, (way,))
@@ -97,11 +97,18 @@ def _show_others(plan: argparse.Namespace) -> int:
         hosts = Hosts(ways)
         try:
             await enter(hosts, FIRST_LOGIN_S)
-            looks = start.Looks(plan.theme, plan.density, is_ascii=plan.ascii)
+            looks = start.Looks(plan.theme, plan.density, is_ascii=plan.ascii, actions=plan.actions)
             with EarlyScreen() as screen:
                 clock = SystemClock()
                 monitor = FleetMonitor(hosts.sources, clock, interval_s=plan.interval_s)
-                screen.draw(monitor.fleet, looks.theme, looks.glyphs, looks.depth, looks.density)
+                screen.draw(
+                    monitor.fleet,
+                    looks.theme,
+                    looks.glyphs,
+                    looks.depth,
+                    looks.density,
+                    looks.actions,
+                )
                 _log_to_folder()
                 acts = acts_of(plan, config, ways)
                 return await start.show_in_loop(
@@ -139,10 +146,11 @@ def add_looks(parser: argparse.ArgumentParser) -> None:
 
 def finish_looks(plan: argparse.Namespace) -> Config:
     """Check and convert these flags; the configuration says the rest. Raises UsageError."""
-    from gpudash.cli.settings import configured
+    from gpudash.cli.settings import actions_of, configured
     from gpudash.ui.paint.view import Density
 
     config = configured(plan)
+    plan.actions = actions_of(config)
     if plan.density is not None:
         plan.density = Density(arguments.choose(plan.density, DENSITIES, "density"))
     return config

@@ -38,7 +38,7 @@ def run(words: list[str]) -> int:
     config = finish_looks(plan)
     scenario = parse_scenario(plan.scenario)
     arguments.require_terminal()
-    looks = start.Looks(plan.theme, plan.density, is_ascii=plan.ascii)
+    looks = start.Looks(plan.theme, plan.density, is_ascii=plan.ascii, actions=plan.actions)
     log_to_folder()
     monitor = make_monitor(scenario, plan.seed, plan.interval_s)
     acts = acts_of(plan, config, ())

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from functools import partial
+from collections.abc import Mapping
 from typing import NamedTuple
 
-from gpudash.core.families import Holder
-from gpudash.core.gates import gate_of, places, standing, waiting
-from gpudash.core.model import Fleet, Gpu, Link
+from gpudash.core.model import Fleet, Link
 from gpudash.core.verify import FleetVerdict
 from gpudash.ui.paint.banner import banner_rows
 from gpudash.ui.paint.events import events_rows
@@ -18,18 +15,29 @@ from gpudash.ui.paint.header import HeaderView, header_row, notes
 from gpudash.ui.paint.holders import HoldersView, holders_height, holders_rows
 from gpudash.ui.paint.holdertable import holder_table
 from gpudash.ui.paint.hostpane import HostPane
+from gpudash.ui.paint.hostviews import host_views, shown_places
 from gpudash.ui.paint.layout import Layout, plan
 from gpudash.ui.paint.spans import Row, finished
 from gpudash.ui.paint.story import Keys, Stand, Story, tell
 from gpudash.ui.paint.tally import Ledger, Tally, tally
-from gpudash.ui.paint.view import Density, HostView, Utilisation, WallClock, no_clock, no_history
+from gpudash.ui.paint.view import (
+    NO_NAMES,
+    Chosen,
+    Density,
+    HostView,
+    Utilisation,
+    WallClock,
+    no_clock,
+)
 
 TYPE_CHECKING = False  # the first frame is painted before there is a proof
 if TYPE_CHECKING:
-    from gpudash.ui.paint.cleaning import CleaningView, GpuProgress
+    from gpudash.ui.paint.cleaning import CleaningView
     from gpudash.ui.paint.proving import ProofView
 
 PROOF_ROWS = 9
+EMPTY_ROWS = 3
+"""Of what stands in place of hosts that a filter hides."""
 KEYS: Keys = (
     ("r", "reconnect"),
     ("p", "pause"),
@@ -61,63 +69,10 @@ class FrameView(NamedTuple):
     cleaning: CleaningView | None = None
     """The cleanups under way."""
     keys: Keys = KEYS
-
-
-def host_views(
-    view: FrameView, judged: FleetVerdict, found: tuple[Holder, ...], layout: Layout
-) -> tuple[HostView, ...]:
-    """Return one view for each host that is shown."""
-    past = view.utilisation_of or {}
-    waits = waiting(view.fleet)
-    shown = [(view.fleet.hosts[place], judged.hosts[place]) for place in places(view.fleet)]
-    marks: dict[str, set[str]] = {}
-    for name, key in view.marks:
-        marks.setdefault(name, set()).add(key)
-    phases = _phases(view.proof)
-    by_host: dict[str, list[Holder]] = {}
-    for one in found:
-        by_host.setdefault(one.key[0], []).append(one)
-    return tuple(
-        HostView(
-            host=host,
-            holders=tuple(by_host.get(host.name, ())),
-            utilisation=past.get(host.name, no_history),
-            now_s=view.now_s,
-            wall_of=view.wall_of,
-            density=layout.density,
-            card_rows=layout.card_rows,
-            glyphs=view.glyphs,
-            has_focus=host.name == view.focus,
-            cursor=view.cursor if host.name == view.focus else None,
-            is_first=number == 0,
-            is_alone=len(view.fleet.hosts) == 1,
-            marks=frozenset(marks.get(host.name, ())),
-            phase=phases.get(host.name, ("", None))[0],
-            in_proof=phases.get(host.name, ("", None))[1],
-            progress=_progress(view, host.name),
-            judged=verdict,
-            behind=max(0, waits.get(gate_of(host), 0) - 1),
-        )
-        for number, (host, verdict) in enumerate(shown)
-    )
-
-
-def _progress(view: FrameView, name: str) -> Callable[[Gpu], GpuProgress | None] | None:
-    """Return what tells of one host's GPUs while it is cleaned."""
-    one = view.cleaning.of(name) if view.cleaning is not None else None
-    if one is None:
-        return None
-    from gpudash.ui.paint.cleaning import gpu_progress
-
-    return partial(gpu_progress, one, view.now_s)
-
-
-def _phases(view: ProofView | None) -> dict[str, tuple[str, frozenset[str] | None]]:
-    if view is None:
-        return {}
-    from gpudash.ui.paint.proving import phases
-
-    return phases(view.proof)
+    chosen: Chosen | None = None
+    """What is shown of the fleet, and how it is sorted; None: all, as given."""
+    renamed: Mapping[str, str] = NO_NAMES
+    """Keys of the default set that are others now."""
 
 
 def header_view(view: FrameView) -> HeaderView:
@@ -132,6 +87,9 @@ def header_view(view: FrameView) -> HeaderView:
         interval_s=min((host.interval_s for host in hosts), default=1.0),
         is_simulated=view.fleet.is_simulated,
         paused_s=view.now_s - max(paused) if is_paused else None,
+        filter=view.chosen.filter if view.chosen else "",
+        shown=view.chosen.counted(view.fleet) if view.chosen else "",
+        sort=view.chosen.sort if view.chosen else "",
     )
 
 
@@ -161,9 +119,9 @@ def compose(view: FrameView, width: int, height: int, ledger: Ledger | None = No
     judged = ledger.judge(fleet)
     count = ledger.tally(fleet)
     is_welcome = is_nothing_to_watch(fleet)
-    hosts = () if is_welcome else standing(fleet)
-    wanted = holders_height(table) if hosts else 0
-    is_proof = bool(hosts) and not table and is_proof_shown(view.proof)
+    shown = () if is_welcome else shown_places(fleet, view.chosen)
+    wanted = 0 if is_welcome else holders_height(table)
+    is_proof = not is_welcome and not table and is_proof_shown(view.proof)
     if is_proof:
         wanted = PROOF_ROWS
     if view.cleaning is not None:
@@ -173,11 +131,16 @@ def compose(view: FrameView, width: int, height: int, ledger: Ledger | None = No
     layout = plan(
         width,
         height,
-        hosts,
+        tuple(fleet.hosts[place] for place, _ in shown),
         holders_wanted=wanted,
         density=view.density,
         is_panel_first=view.cleaning is not None,
+        is_alone=len(fleet.hosts) == 1,
+        kept=tuple(kept for _, kept in shown),
     )
+    is_empty = not is_welcome and not shown
+    if is_empty:
+        layout = layout._replace(events=max(0, layout.events - EMPTY_ROWS))
     if is_welcome and height > layout.banner + 1:
         # Its keys are all that it offers.
         layout = layout._replace(footer=1)
@@ -194,6 +157,10 @@ def compose(view: FrameView, width: int, height: int, ledger: Ledger | None = No
 
         first = welcome.welcome_rows(width, room, glyphs, problem)
         keys = welcome.KEYS
+    elif is_empty and view.chosen:
+        from gpudash.ui.paint import nothing
+
+        first = nothing.nothing_rows(view.chosen, fleet, width, glyphs)[:room]
     return Parts(
         layout=layout,
         header=(header_row(head, width, glyphs),) if layout.header else (),
@@ -244,9 +211,12 @@ def _story(view: FrameView, judged: FleetVerdict, count: Tally, width: int) -> S
         from gpudash.ui.paint.proving import proof_story
 
         story = proof_story(view.proof, story.word, is_wide=is_wide) or story
+    renamed = view.renamed
+    story = story._replace(keys=tuple((renamed.get(key, key), word) for key, word in story.keys))
     # A key that is not offered here is not named either.
-    if all(key != "c" for key, _ in view.keys):
-        story = story._replace(keys=tuple(one for one in story.keys if one[0] != "c"))
+    clean = renamed.get("c", "c")
+    if all(key != clean for key, _ in view.keys):
+        story = story._replace(keys=tuple(one for one in story.keys if one[0] != clean))
     return story
 
 
@@ -265,6 +235,7 @@ def frame_rows(view: FrameView, width: int, height: int) -> tuple[Row, ...]:
     rows: list[Row] = [*parts.header, *parts.banner, *parts.welcome]
     if parts.views:
         rows += _hosts(parts.views, layout, width, view.glyphs)
+    if not is_nothing_to_watch(view.fleet):
         rows += [*parts.holders, *parts.events]
     blank = height - layout.footer - len(rows)
     rows += [finished((), width, view.glyphs)] * max(0, blank)

@@ -23,6 +23,11 @@ class HeaderView(NamedTuple):
     paused_s: float | None = None
     """For how long all is paused."""
     is_read_only: bool = False
+    filter: str = ""
+    """As it was typed; empty for none."""
+    shown: str = ""
+    """How much of the fleet that is: `3 of 32 hosts`."""
+    sort: str = ""
 
 
 def header_row(view: HeaderView, width: int, glyphs: Glyphs) -> Row:
@@ -33,8 +38,9 @@ def header_row(view: HeaderView, width: int, glyphs: Glyphs) -> Row:
         return finished(spread(start, end, width, glyphs.cut), width, glyphs)
     before = (width - row_width(SIMULATED)) // 2
     after = width - before - row_width(SIMULATED)
-    if row_width(start) > before - 1:
-        start = _start(view, 0)
+    for less in (60, 0):
+        if row_width(start) > before - 1:
+            start = _start(view, min(width, less))
     if row_width(end) > after - 1:
         end = _end(view, 0)
     row = (*spread(start, (), before, glyphs.cut), *SIMULATED, *spread((), end, after))
@@ -48,6 +54,8 @@ def notes(view: HeaderView) -> Row:
         row += ((" PAUSED", "unknown b"),)
     if view.is_read_only:
         row += ((" read-only", "text-muted"),)
+    if view.filter:
+        row += ((f" /{shorten(outside(view.filter, 60), 16)}", "key"),)
     return row
 
 
@@ -57,6 +65,18 @@ def _start(view: HeaderView, width: int) -> Row:
     if width >= 60 and view.hosts:
         counted = plural(view.gpus, "GPU") if view.gpus else "no GPU known yet"
         row += ((f"   {counted}", "text-muted"),)
+    return row + _chosen(view, width)
+
+
+def _chosen(view: HeaderView, width: int) -> Row:
+    """Say what is hidden and how it is sorted: on a small screen only that something is."""
+    row: Row = ()
+    if view.filter:
+        most = 12 if width < 100 else 40
+        row += ((f"   /{shorten(outside(view.filter, 80), most)}", "key b"),)
+        row += ((f" {view.shown}", "text"),) if width >= 60 else ()
+    if view.sort and width >= 80:
+        row += ((f"   {view.sort}", "text-muted"),)
     return row
 
 

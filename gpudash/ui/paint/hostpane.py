@@ -58,14 +58,24 @@ def pane_height(
     width: int,
     *,
     is_alone: bool = True,
+    kept: tuple[int, ...] | None = None,
     card_rows: int = CARD_ROWS,
 ) -> int:
-    """Return how many rows a host takes, borders included."""
+    """Return how many rows a host takes, borders included; `kept`: the GPUs that are shown."""
     borders = 0 if is_compact(width) else 1
     around = borders + has_title(host, width, is_alone=is_alone)
     if not host.gpus:
         return around + len(trouble.sentences(host, width))
-    return around + sum(block_height(gpu, density, card_rows) for gpu in host.gpus)
+    return around + sum(
+        block_height(host.gpus[at], density, card_rows) for at in positions(host, kept)
+    )
+
+
+def positions(host: Host, kept: tuple[int, ...] | None) -> tuple[int, ...]:
+    """Return the positions in the roster that are shown."""
+    if kept is None:
+        return tuple(range(len(host.gpus)))
+    return tuple(at for at in kept if at < len(host.gpus))
 
 
 class HostPane:
@@ -86,9 +96,12 @@ class HostPane:
     def _places(self) -> tuple[Place, ...]:
         return tuple(
             (position, step)
-            for position, gpu in enumerate(self.view.host.gpus)
-            for step in range(block_height(gpu, self.view.density, self.view.card_rows))
+            for position in positions(self.view.host, self.view.kept)
+            for step in range(self._height_of(self.view.host.gpus[position]))
         )
+
+    def _height_of(self, gpu: Gpu) -> int:
+        return block_height(gpu, self.view.density, self.view.card_rows)
 
     @cached_property
     def _book(self) -> Book:
@@ -96,7 +109,7 @@ class HostPane:
 
     @cached_property
     def _sentences(self) -> tuple[Row, ...]:
-        return trouble.sentences(self.view.host, self.width)
+        return trouble.sentences(self.view.host, self.width, self.view.renamed)
 
     @cached_property
     def height(self) -> int:
@@ -110,8 +123,10 @@ class HostPane:
         return self._places[y][0] if 0 <= y < len(self._places) else None
 
     def rows_of(self, position: int) -> range:
-        """Return the rows that show one GPU."""
+        """Return the rows that show one GPU; none where a filter hides it."""
         rows = [y for y, place in enumerate(self._places) if place[0] == position]
+        if not rows:
+            return range(0)
         return range(rows[0] + self._has_title, rows[-1] + 1 + self._has_title)
 
     def rows(self) -> tuple[Row, ...]:

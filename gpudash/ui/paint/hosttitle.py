@@ -96,6 +96,9 @@ def title_pieces(view: HostView) -> tuple[Piece, ...]:
         driver = host.facts.driver if host.facts else None
         if driver:
             pieces.append(Piece(((f"driver {outside(driver, 16)}", "text-muted"),), 4))
+    if view.kept is not None:
+        words = f"{len(view.kept)} of {plural(len(host.gpus), 'GPU')} shown"
+        pieces.append(Piece(((words, "key"),), 1))
     if wrong:
         pieces.append(Piece(((wrong, f"{tone} b" if tone == "leftover" else tone),), 2))
     if view.behind:

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from gpudash.core.model import Host
 from gpudash.ui.paint.columns import CARD_FROM, is_compact
-from gpudash.ui.paint.hostpane import is_split, pane_height
+from gpudash.ui.paint.hostpane import is_split, pane_height, positions
 from gpudash.ui.paint.view import CARD_ROWS, Density
 
 BANNER = 2
@@ -51,6 +51,53 @@ class Layout(NamedTuple):
     """Of each GPU in card density."""
 
 
+Kept = tuple[tuple[int, ...] | None, ...]
+"""Of each host the positions of the GPUs that are shown; None is all."""
+
+
+class Sizing(NamedTuple):
+    """What heights of panes depend on besides their hosts."""
+
+    width: int
+    is_alone: bool
+    kept: Kept = ()
+    card_rows: int = CARD_ROWS
+
+    def with_cards(self, hosts: tuple[Host, ...], room: int) -> Sizing:
+        """Return it with cards as high as there is room for.
+
+        Who holds what must not count: rows would jump as holders come and go.
+        """
+        cards = sum(
+            not is_split(host.gpus[at])
+            for host, kept in zip(hosts, self.kept_of(hosts), strict=True)
+            for at in positions(host, kept)
+        )
+        spare = room - sum(self.heights(hosts, Density.CARD))
+        rows = min(CARD_ROWS + max(0, spare) // max(1, cards), CARD_ROWS_MOST)
+        return self._replace(card_rows=rows)
+
+    def kept_of(self, hosts: tuple[Host, ...]) -> Kept:
+        """Return which GPUs each host shows."""
+        return self.kept or (None,) * len(hosts)
+
+    def heights(self, hosts: tuple[Host, ...], density: Density) -> tuple[int, ...]:
+        """Return the height of each pane."""
+        if density is Density.CELL:
+            return (len(hosts) + 3,)
+        return tuple(
+            pane_height(
+                host,
+                density,
+                self.width,
+                is_alone=self.is_alone,
+                kept=kept,
+                card_rows=self.card_rows,
+            )
+            for host, kept in zip(hosts, self.kept_of(hosts), strict=True)
+        )
+
+
 def plan(
     width: int,
     height: int,
@@ -59,13 +106,17 @@ def plan(
     holders_wanted: int,
     density: Density | None = None,
     is_panel_first: bool = False,
+    is_alone: bool | None = None,
+    kept: Kept = (),
 ) -> Layout:
     """Divide a screen. `holders_wanted` is what shows all of them (see `holders_height`).
 
     Holders take a quarter of the height at most, and more only of what nobody else can use. Where
     all hosts fit as lines, holders give way: each line names its own. `is_panel_first`: what
     stands in place of the holders is what the screen is about, and what happened gives way to it.
+    `is_alone`: there is no other host, shown or not. `kept`: of each host the GPUs that are shown.
     """
+    sizing = Sizing(width, len(hosts) == 1 if is_alone is None else is_alone, kept)
     header = 1 if height >= HEADER_FROM else 0
     footer = 1 if height >= FOOTER_FROM else 0
     free = max(0, height - header - BANNER - footer)
@@ -74,15 +125,14 @@ def plan(
         most = max(height // 2 if is_panel_first else height // 4, 5)
         holders = min(holders_wanted, most, free)
     if is_panel_first and density is None and width >= CARD_FROM:
-        cards = sum(pane_heights(hosts, Density.CARD, width))
+        cards = sum(sizing.heights(hosts, Density.CARD))
         density = Density.CARD if cards + PANEL_LEAST <= free else None
         holders = min(holders_wanted, free - cards) if density else holders
-    density = density or _density(width, hosts, free - holders, free)
-    card_rows = CARD_ROWS
+    density = density or _density(sizing, hosts, free - holders, free)
     if density is Density.CARD:
         below = holders if is_panel_first else height // 4
-        card_rows = _card_rows(hosts, width, free - below - EVENTS_MOST)
-    panes = pane_heights(hosts, density, width, card_rows)
+        sizing = sizing.with_cards(hosts, free - below - EVENTS_MOST)
+    panes = sizing.heights(hosts, density)
     if is_panel_first:
         holders = min(holders, max(free - sum(panes), min(PANEL_SMALL, free // 2)))
     if density is Density.LINE and len(hosts) > 1 and free - holders < sum(panes) <= free:
@@ -103,34 +153,17 @@ def plan(
     if holders:
         grown = min(gap, max(0, holders_wanted - holders))
         holders, gap = holders + grown, gap - grown
-    return Layout(density, header, BANNER, viewport, panes, holders, events, gap, footer, card_rows)
-
-
-def pane_heights(
-    hosts: tuple[Host, ...], density: Density, width: int, card_rows: int = CARD_ROWS
-) -> tuple[int, ...]:
-    """Return the height of each pane."""
-    if density is Density.CELL:
-        return (len(hosts) + 3,)
-    is_alone = len(hosts) == 1
-    return tuple(
-        pane_height(host, density, width, is_alone=is_alone, card_rows=card_rows) for host in hosts
+    return Layout(
+        density, header, BANNER, viewport, panes, holders, events, gap, footer, sizing.card_rows
     )
 
 
-def _card_rows(hosts: tuple[Host, ...], width: int, room: int) -> int:
-    """Return how high cards may be. Who holds what must not count: rows would jump as they come."""
-    cards = sum(not is_split(gpu) for host in hosts for gpu in host.gpus)
-    spare = room - sum(pane_heights(hosts, Density.CARD, width))
-    return min(CARD_ROWS + max(0, spare) // max(1, cards), CARD_ROWS_MOST)
-
-
-def _density(width: int, hosts: tuple[Host, ...], room: int, most: int) -> Density:
+def _density(sizing: Sizing, hosts: tuple[Host, ...], room: int, most: int) -> Density:
     """Return what fits: cards with holders and events, lines by themselves, else cells."""
-    if width >= CARD_FROM:
-        cards = sum(pane_heights(hosts, Density.CARD, width))
+    if sizing.width >= CARD_FROM:
+        cards = sum(sizing.heights(hosts, Density.CARD))
         if cards + EVENTS_WANTED <= room:
             return Density.CARD
-    if len(hosts) > 1 and sum(pane_heights(hosts, Density.LINE, width)) > most - LINES_SPARE:
+    if len(hosts) > 1 and sum(sizing.heights(hosts, Density.LINE)) > most - LINES_SPARE:
         return Density.CELL
     return Density.LINE

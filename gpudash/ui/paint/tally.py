@@ -197,9 +197,10 @@ class Ledger:
 
     def judge(self, fleet: Fleet) -> FleetVerdict:
         """Judge a fleet."""
-        return join_hosts(tuple(self._judge(host) for host in fleet.hosts))
+        return join_hosts(tuple(self.judged(host) for host in fleet.hosts))
 
-    def _judge(self, host: Host) -> HostVerdict:
+    def judged(self, host: Host) -> HostVerdict:
+        """Judge one host."""
         known = self._judged.get(host.name)
         if known is None or known.host is not host:
             known = judge_host(host, baselines=self._baselines)
@@ -214,7 +215,7 @@ class Ledger:
     def _sums_of(self, host: Host) -> HostSums:
         known = self._sums.get(host.name)
         if known is None or known[0] is not host:
-            known = (host, host_sums(self._judge(host)))
+            known = (host, host_sums(self.judged(host)))
             self._sums[host.name] = known
         return known[1]
 

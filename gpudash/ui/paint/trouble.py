@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from gpudash.core.hostspec import LOCAL
 from gpudash.core.model import Host, Link
 from gpudash.ui.paint.columns import is_compact
 from gpudash.ui.paint.spans import Row, outside, wrapped
+from gpudash.ui.paint.view import NO_NAMES
 
 _LIMIT = 400
 
 
-def sentences(host: Host, width: int) -> tuple[Row, ...]:
+def sentences(host: Host, width: int, renamed: Mapping[str, str] = NO_NAMES) -> tuple[Row, ...]:
     """Return the body of such a pane, at most this wide, without borders."""
     room = max(width - (1 if is_compact(width) else 5), 8)
     if host.problem is None:
@@ -27,7 +30,7 @@ def sentences(host: Host, width: int) -> tuple[Row, ...]:
     rows += [
         _indented(line, "text-muted") for line in wrapped(outside(problem.advice, _LIMIT), room)
     ]
-    rows.append(_keys(host, room))
+    rows.append(_keys(host, room, renamed))
     return tuple(rows)
 
 
@@ -50,10 +53,10 @@ def cap(key: str) -> Row:
     return ((f" {key} ", "key b on key-cap"),)
 
 
-def _keys(host: Host, room: int) -> Row:
+def _keys(host: Host, room: int, renamed: Mapping[str, str]) -> Row:
     has_detail = host.problem is not None and bool(host.problem.detail)
     full = "full text, can be copied" if room >= 50 else "full text"
     row: Row = (("  ", "text"),)
     if has_detail or host.link is Link.DOWN:
-        row += (*cap("e"), (f" {full}     ", "text"))
-    return (*row, *cap("r"), (" try again", "text"))
+        row += (*cap(renamed.get("e", "e")), (f" {full}     ", "text"))
+    return (*row, *cap(renamed.get("r", "r")), (" try again", "text"))

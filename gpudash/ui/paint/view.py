@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from enum import Enum
+from types import MappingProxyType
 from typing import NamedTuple
 
 from gpudash.core.families import Holder
-from gpudash.core.model import Gpu, Host
+from gpudash.core.model import Fleet, Gpu, Host
+from gpudash.core.units import plural
 from gpudash.core.verify import HostVerdict, judge_host
 from gpudash.ui.paint.glyphs import UNICODE, Glyphs
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from gpudash.ui.paint.cleaning import GpuProgress
+
+
+NO_NAMES: Mapping[str, str] = MappingProxyType({})
 
 
 class Density(Enum):
@@ -46,6 +51,25 @@ def no_clock(_at_s: float) -> str:
     return "--:--:--"
 
 
+class Chosen(NamedTuple):
+    """What the user chose to see of a fleet."""
+
+    shown: tuple[tuple[str, tuple[int, ...] | None], ...]
+    """Hosts in their order, and of each the positions of the GPUs; None is all."""
+    filter: str = ""
+    """As it was typed; empty for none."""
+    sort: str = ""
+    """`by trouble`; empty as given."""
+
+    def counted(self, fleet: Fleet) -> str:
+        """Return how much of a fleet that is: `3 of 32 hosts`, of a single host `2 of 8 GPUs`."""
+        if len(fleet.hosts) > 1:
+            return f"{len(self.shown)} of {plural(len(fleet.hosts), 'host')}"
+        every = sum(len(host.gpus) for host in fleet.hosts)
+        kept = sum(every if gpus is None else len(gpus) for _, gpus in self.shown)
+        return f"{kept} of {plural(every, 'GPU')}"
+
+
 class HostView(NamedTuple):
     """One host as it is to be painted."""
 
@@ -75,6 +99,10 @@ class HostView(NamedTuple):
     """Keys of the GPUs that the proof is about; None is all."""
     progress: Callable[[Gpu], GpuProgress | None] | None = None
     """What became of each GPU, while this host is cleaned."""
+    kept: tuple[int, ...] | None = None
+    """Positions of the GPUs that the filter shows; None is all."""
+    renamed: Mapping[str, str] = NO_NAMES
+    """Keys of the default set that are others now."""
     judged: HostVerdict | None = None
     """Of this host as it is; None where nobody judged it yet."""
 

@@ -10,13 +10,13 @@ from collections.abc import Callable
 from typing import ClassVar
 
 from textual.app import ComposeResult
-from textual.binding import Binding, BindingType
+from textual.binding import BindingType
 from textual.containers import VerticalScroll
 from textual.geometry import Region, Size
 from textual.screen import Screen
 from textual.widget import Widget
 
-from gpudash.ui.actions import ACTIONS
+from gpudash.ui.bindings import dashboard_bindings
 from gpudash.ui.paint.frame import FrameView, Parts, compose
 from gpudash.ui.paint.spans import Row, finished
 from gpudash.ui.paint.tally import Ledger
@@ -32,10 +32,7 @@ class DashboardScreen(Screen[None]):
     """Shows a FrameView; keeps nothing but its widgets."""
 
     ALLOW_SELECT: ClassVar[bool] = False
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding(one.keys, f"app.{one.action}", one.label, id=one.id, tooltip=one.help)
-        for one in ACTIONS
-    ]
+    BINDINGS: ClassVar[list[BindingType]] = dashboard_bindings()
 
     def __init__(self, ink: Ink, repaint: Callable[[], None]) -> None:
         """`repaint` is called when the screen needs a view: at first, and after scrolling."""
@@ -126,6 +123,12 @@ class DashboardScreen(Screen[None]):
         self._panes |= {name: HostPane(name, self._ink) for name in new}
         if new:
             self._hosts.mount_all([self._panes[name] for name in new])
+        if [*self._panes] != names:
+            self._panes = {name: self._panes[name] for name in names}
+            before: Widget = self._cells
+            for pane in self._panes.values():
+                self._hosts.move_child(pane, after=before)
+                before = pane
 
     def keep_in_sight(self, host: str | None, position: int) -> None:
         """Scroll so that a GPU's rows are seen, and its pane's title where it is the first."""

@@ -14,6 +14,7 @@ from gpudash.core.names import clean_text, printable_lines
 from gpudash.core.verify import judge_gpu
 from gpudash.services.clipboard import give_to_tmux, is_in_tmux
 from gpudash.services.clock import Clock
+from gpudash.ui.bindings import bound
 from gpudash.ui.screens.page import SIMULATED, PageScreen
 
 
@@ -21,8 +22,10 @@ class ErrorsScreen(PageScreen):
     """Open problems of all hosts, then what happened and was bad."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("escape,e,q,enter", "dismiss", "close"),
-        Binding("y", "copy", "copy"),
+        Binding("escape,enter", "dismiss", "close"),
+        bound("errors.open", "dismiss"),
+        bound("app.quit", "dismiss"),
+        bound("text.copy", "copy"),
     ]
 
     def __init__(self, fleet: Fleet, clock: Clock) -> None:

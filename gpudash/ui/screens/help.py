@@ -7,7 +7,8 @@ from typing import ClassVar
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 
-from gpudash.ui.actions import offered
+from gpudash.core.actions import Action
+from gpudash.ui.bindings import bound
 from gpudash.ui.paint.glyphs import Glyphs
 from gpudash.ui.paint.help import help_rows
 from gpudash.ui.paint.spans import on_background
@@ -20,16 +21,24 @@ class HelpScreen(PageScreen):
     """All keys and words."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("escape,question_mark,q,enter", "dismiss", "close"),
+        Binding("escape,enter", "dismiss", "close"),
+        bound("app.help", "dismiss"),
+        bound("app.quit", "dismiss"),
     ]
 
     def __init__(
-        self, ink: Ink, glyphs: Glyphs, *, is_simulated: bool = False, is_readonly: bool = False
+        self,
+        ink: Ink,
+        glyphs: Glyphs,
+        actions: tuple[Action, ...],
+        *,
+        is_simulated: bool = False,
     ) -> None:
+        """`actions` are those that this run offers, with their keys."""
         super().__init__("help", "esc closes", is_simulated=is_simulated)
         self._ink = ink
         self._glyphs = glyphs
-        self._is_readonly = is_readonly
+        self._actions = actions
         self._rows = Rows(ink, blank="text on raised")
 
     def compose_page(self) -> ComposeResult:
@@ -38,7 +47,7 @@ class HelpScreen(PageScreen):
 
     def lay_out(self, width: int) -> None:
         """Paint the page at a width."""
-        keys = tuple((entry.shown, entry.help) for entry in offered(is_readonly=self._is_readonly))
+        keys = tuple((entry.shown, entry.help) for entry in self._actions)
         rows = tuple(on_background(row, "raised") for row in help_rows(keys, width, self._glyphs))
         self._rows.styles.height = len(rows)
         self._rows.show(rows, width)

@@ -10,6 +10,8 @@ from textual.binding import Binding, BindingType
 from textual.containers import Vertical, VerticalScroll
 from textual.screen import ModalScreen
 
+from gpudash.ui.bindings import bound
+
 _SMALL_BELOW = (60, 14)
 """Columns and rows: below, no screen is left to see behind a dialog."""
 
@@ -28,12 +30,13 @@ class PageScreen(ModalScreen[None]):
     """A bordered dialog over the screen before; its content is laid out anew at each size."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("up,k", "scroll_page(-1)", "up", show=False),
-        Binding("down,j", "scroll_page(1)", "down", show=False),
-        Binding("pageup", "scroll_page(-10)", "page up", show=False),
-        Binding("pagedown,space", "scroll_page(10)", "page down", show=False),
-        Binding("home,g", "scroll_page(-99999)", "first", show=False),
-        Binding("end,G", "scroll_page(99999)", "last", show=False),
+        bound("cursor.up", "scroll_page(-1)"),
+        bound("cursor.down", "scroll_page(1)"),
+        bound("cursor.page_up", "scroll_page(-10)"),
+        bound("cursor.page_down", "scroll_page(10)"),
+        bound("cursor.first", "scroll_page(-99999)"),
+        bound("cursor.last", "scroll_page(99999)"),
+        Binding("space", "scroll_page(10)", "page down", show=False),
     ]
 
     def __init__(self, title: str, subtitle: str, *, is_simulated: bool = False) -> None:

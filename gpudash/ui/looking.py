@@ -1,0 +1,111 @@
+"""The part of the app that looks: where the cursor is, what is marked, how it is drawn."""
+
+from __future__ import annotations
+
+from functools import partial
+
+from textual.command import CommandPalette
+
+from gpudash.core.query.language import Query, parse
+from gpudash.ui.acting import ActingApp
+from gpudash.ui.paint.frame import is_nothing_to_watch
+from gpudash.ui.paint.view import Density
+from gpudash.ui.palette import Command, action_command, command_palette
+from gpudash.ui.screens.dashboard import DashboardScreen
+from gpudash.ui.screens.filter import FilterScreen
+from gpudash.ui.strips import Ink
+from gpudash.ui.theme import Theme
+
+_FILTERS = ("state=leftover", "state=held", "state=zero", "state!=zero", "user=me", "mem>50%")
+"""What the palette offers."""
+
+
+class LookingApp(ActingApp):
+    """Moves over what is shown, and changes how it is."""
+
+    _dashboard: DashboardScreen
+    _themes: list[Theme]
+
+    def action_cursor_move(self, step: int) -> None:
+        """Move the cursor by GPUs; by hosts where each is one row."""
+        by_host = self._dashboard.shown_density is Density.CELL
+        self._scene.move(self._monitor.fleet, step, by_host=by_host)
+        self._show_cursor()
+
+    def action_host_move(self, step: int) -> None:
+        """Move the cursor by hosts."""
+        self._scene.move_host(self._monitor.fleet, step)
+        self._show_cursor()
+
+    def _show_cursor(self) -> None:
+        self.repaint()
+        self._dashboard.keep_in_sight(self._scene.focus, self._scene.cursor)
+
+    def action_mark(self) -> None:
+        """Mark the GPU under the cursor, a whole host where each is one row."""
+        by_host = self._dashboard.shown_density is Density.CELL
+        self._scene.toggle_mark(self._monitor.fleet, by_host=by_host)
+        self.repaint()
+
+    def action_mark_all(self) -> None:
+        """Mark everything, or nothing."""
+        self._scene.toggle_all(self._monitor.fleet)
+        self.repaint()
+
+    def action_filter(self) -> None:
+        """Ask for a filter."""
+        if not is_nothing_to_watch(self._monitor.fleet):
+            scene = self._scene
+            self.push_screen(FilterScreen(self._ink, scene.glyphs, scene.filter, self._show_filter))
+
+    def _show_filter(self, text: str, query: Query) -> str:
+        """Show what a filter finds; return how much that is."""
+        self._scene.set_filter(self._monitor.fleet, text, query)
+        self._show_cursor()
+        return f"{self._scene.chosen.counted(self._monitor.fleet)} match"
+
+    def _filter_by(self, text: str) -> None:
+        self._show_filter(text, parse(text)[0])
+
+    def action_show_all(self) -> None:
+        """Hide nothing any more."""
+        self._filter_by("")
+
+    def action_sort(self) -> None:
+        """Sort hosts by the next thing."""
+        if len(self._monitor.fleet.hosts) > 1:
+            self._scene.next_sort(self._monitor.fleet)
+            self._show_cursor()
+
+    def action_next_theme(self) -> None:
+        """Show the next theme."""
+        names = [theme.name for theme in self._themes]
+        self._show_theme(self._themes[(names.index(self.theme) + 1) % len(names)])
+
+    def _show_theme(self, theme: Theme) -> None:
+        self.theme = theme.name
+        self._ink = Ink(theme, self._ink.depth)
+        self._dashboard.set_ink(self._ink)
+        self.notify(theme.name, timeout=1.5, markup=False)
+
+    def action_palette(self) -> None:
+        """Search what there is to do."""
+        if not isinstance(self.screen, CommandPalette):
+            self.push_screen(command_palette(self._commands))
+
+    def _commands(self) -> tuple[Command, ...]:
+        fleet = self._monitor.fleet
+        situation = self._scene.situation(fleet, is_cleaning=self._cleanups.is_running)
+        actions = self._scene.actions.available(situation)
+        return (
+            *(action_command(one, partial(self.run_action, one.action)) for one in actions),
+            *(
+                Command(f"filter {text}", "Show only what matches.", partial(self._filter_by, text))
+                for text in _FILTERS
+                if fleet.hosts
+            ),
+            *(
+                Command(f"theme {theme.name}", "Show this theme.", partial(self._show_theme, theme))
+                for theme in self._themes
+            ),
+        )
