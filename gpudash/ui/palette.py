@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, NamedTuple
 
+from textual.await_complete import AwaitComplete
 from textual.command import CommandPalette, DiscoveryHit, Hit, Hits, Provider
 from textual.content import Content
 from textual.markup import escape
@@ -34,7 +35,15 @@ def action_command(action: Action, run: Run, label: str = "") -> Command:
     return Command(f"{label or action.label}  ({keys})  {action.id}", action.tooltip, run)
 
 
-def command_palette(commands: Callable[[], tuple[Command, ...]]) -> CommandPalette:
+class Palette(CommandPalette):
+    """Textual's, which two quick enters would otherwise close twice, and the dashboard with it."""
+
+    def dismiss(self, result: None = None) -> AwaitComplete:
+        """Close it, once."""
+        return super().dismiss(result) if self.is_current else AwaitComplete()
+
+
+def command_palette(commands: Callable[[], tuple[Command, ...]]) -> Palette:
     """Return the palette's screen over these commands."""
 
     class Found(Provider):
@@ -54,7 +63,7 @@ def command_palette(commands: Callable[[], tuple[Command, ...]]) -> CommandPalet
                     title = _highlighted(matcher, one.title)
                     yield Hit(score, title, one.run, one.title, escape(one.help))
 
-    return CommandPalette([Found], placeholder="action, theme or filter", id="--command-palette")
+    return Palette([Found], placeholder="action, theme or filter", id="--command-palette")
 
 
 def _highlighted(matcher: Matcher, title: str) -> Content:

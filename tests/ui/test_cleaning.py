@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from dataclasses import replace
 from pathlib import Path
 
@@ -403,6 +404,11 @@ async def test_a_host_that_is_out_of_reach_holds_up_nobody(tmp_path: Path) -> No
 async def test_a_host_that_was_down_before_is_not_waited_for(tmp_path: Path) -> None:
     async with cleaned(tmp_path, "fleet:7x2", (120, 60)) as shown:
         monitor = shown.app._monitor
+        # Its next reading would bring it back.
+        task = monitor._watches["node03"].task
+        assert task is not None
+        task.cancel()
+        await asyncio.gather(task, return_exceptions=True)
         host = replace(monitor.fleet.host("node03"), link=Link.DOWN, problem=GONE)
         hosts = tuple(host if one.name == "node03" else one for one in monitor.fleet.hosts)
         monitor.fleet = replace(monitor.fleet, hosts=hosts)
