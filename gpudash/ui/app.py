@@ -152,7 +152,9 @@ class GpudashApp(ActingApp):
         """Show what is known now, under a dialog too: what is old must look old."""
         self._seen = self._monitor.version
         self._painted_s = self._clock.now()
-        view = self._scene.view(self._monitor, self._proof.view(), self._cleanups.view())
+        cleanups = self._cleanups
+        formers = cleanups.formers(self._monitor.fleet)
+        view = self._scene.view(self._monitor, self._proof.view(), cleanups.view(), formers)
         self._dashboard.show(view, self.size, self._scene.ledger)
         self._scene.stands(self._dashboard.word)
 

@@ -11,6 +11,7 @@ from gpudash.services.monitor import FleetMonitor
 from gpudash.services.past import utilisation_of
 from gpudash.ui.actions import footer_keys
 from gpudash.ui.paint.cleaning import CleaningView
+from gpudash.ui.paint.former import Formers
 from gpudash.ui.paint.frame import FrameView
 from gpudash.ui.paint.glyphs import UNICODE, Glyphs
 from gpudash.ui.paint.proving import ProofView
@@ -59,6 +60,7 @@ class Scene:
         monitor: FleetMonitor,
         proof: ProofView | None = None,
         cleaning: CleaningView | None = None,
+        formers: Formers | None = None,
     ) -> FrameView:
         """Return all that a screen shows now."""
         fleet = monitor.fleet
@@ -80,6 +82,7 @@ class Scene:
             marks=self.marks,
             proof=proof,
             cleaning=cleaning,
+            formers=formers,
             keys=self._keys(fleet, cleaning, is_paused=is_paused),
         )
 

@@ -27,16 +27,11 @@ from gpudash.ui.paint.view import Density, HostView, Utilisation, WallClock, no_
 TYPE_CHECKING = False  # the first frame is painted before there is a proof
 if TYPE_CHECKING:
     from gpudash.ui.paint.cleaning import CleaningView, GpuProgress
+    from gpudash.ui.paint.former import Formers
     from gpudash.ui.paint.proving import ProofView
 
 PROOF_ROWS = 9
-KEYS: Keys = (
-    ("r", "reconnect"),
-    ("p", "pause"),
-    ("e", "errors"),
-    ("?", "help"),
-    ("q", "quit"),
-)
+KEYS: Keys = (("r", "reconnect"), ("p", "pause"), ("e", "errors"), ("?", "help"), ("q", "quit"))
 
 
 class FrameView(NamedTuple):
@@ -60,6 +55,8 @@ class FrameView(NamedTuple):
     """The proof that runs; None before any."""
     cleaning: CleaningView | None = None
     """The cleanups under way."""
+    formers: Formers | None = None
+    """What GPUs at zero were used for before a cleanup."""
     keys: Keys = KEYS
 
 
@@ -103,13 +100,16 @@ def host_views(
 
 
 def _progress(view: FrameView, name: str) -> Callable[[Gpu], GpuProgress | None] | None:
-    """Return what tells of one host's GPUs while it is cleaned."""
-    one = view.cleaning.of(name) if view.cleaning is not None else None
-    if one is None:
-        return None
-    from gpudash.ui.paint.cleaning import gpu_progress
+    """Return what tells of one host's GPUs while it is cleaned, and afterwards."""
+    if view.cleaning is not None and (one := view.cleaning.of(name)) is not None:
+        from gpudash.ui.paint.cleaning import gpu_progress
 
-    return partial(gpu_progress, one, view.now_s)
+        return partial(gpu_progress, one, view.now_s)
+    if view.formers:
+        from gpudash.ui.paint.former import former_progress
+
+        return partial(former_progress, view.formers, name, view.now_s)
+    return None
 
 
 def _phases(view: ProofView | None) -> dict[str, tuple[str, frozenset[str] | None]]:
