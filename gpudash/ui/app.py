@@ -154,8 +154,13 @@ class GpudashApp(LookingApp):
         self._seen = self._monitor.version
         self._painted_s = self._clock.now()
         is_quiet = self._painted_s - self._keys.last_s >= PATIENCE_S
-        cleaning = self._cleanups.view()
-        view = self._scene.view(self._monitor, self._proof.view(), cleaning, is_quiet=is_quiet)
+        view = self._scene.view(
+            self._monitor,
+            self._proof.view(),
+            self._cleanups.view(),
+            self._cleanups.formers(self._monitor.fleet),
+            is_quiet=is_quiet,
+        )
         self._dashboard.show(view, self.size, self._scene.ledger)
         self._scene.stands(self._dashboard.word)
 

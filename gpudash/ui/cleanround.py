@@ -21,6 +21,7 @@ from gpudash.services.cleaning import Cleaning
 from gpudash.services.clock import Clock
 from gpudash.services.recorder import Run
 from gpudash.ui.paint.cleaning import CleaningView, HostProgress
+from gpudash.ui.paint.former import Former, formers_of
 from gpudash.ui.paint.plandialog import PlanView
 from gpudash.ui.paint.plankeys import letters_of, toggles_of
 from gpudash.ui.screens.plan import PlanScreen
@@ -146,6 +147,13 @@ class Round:
         return {
             pid: letters[plan.host, family.id] for family in plan.families for pid in family.pids
         }
+
+    def formers(self, name: str) -> dict[tuple[str, str], Former]:
+        """Return what the GPUs of a host were used for before it was cleaned."""
+        plan, course = self.cleanings[name].state.plan, self.courses.get(name)
+        if plan is None or course is None:
+            return {}
+        return formers_of(plan, course, letters_of((plan,), self.letters))
 
     def progress(self, clock: Clock) -> CleaningView | None:
         """Return the cleanups under way; None where none is before its proof."""

@@ -24,6 +24,7 @@ from gpudash.services.recorder import Run
 from gpudash.ui.cleanround import Round, screen_letters
 from gpudash.ui.keystrokes import QUIET_S, Keystrokes
 from gpudash.ui.paint.cleaning import CleaningView
+from gpudash.ui.paint.former import Formers, still_true
 from gpudash.ui.screens.plan import PlanScreen, Turned
 from gpudash.ui.strips import Ink
 from gpudash.ui.targets import Target
@@ -62,6 +63,7 @@ class Cleanups:
         self._round: Round | None = None
         self._cleaned: set[str] = set()
         """Hosts of which a cleanup was seen through: only there one key may run it."""
+        self._formers: Formers = {}
         self._tasks: set[asyncio.Task[None]] = set()
         self._ink: Ink | None = None
 
@@ -82,6 +84,12 @@ class Cleanups:
     def view(self) -> CleaningView | None:
         """Return the cleanups under way; None while nothing is, or all is in the proof's hands."""
         return self._round.progress(self._clock) if self._round else None
+
+    def formers(self, fleet: Fleet) -> Formers:
+        """Return what GPUs at zero were used for before a cleanup; others are forgotten."""
+        if self._formers:
+            self._formers = still_true(self._formers, fleet)
+        return self._formers
 
     def begin(self, target: Target, fleet: Fleet, ink: Ink, *, is_shown_first: bool) -> None:
         """Look at the hosts of a target and show the plan; one key may be all if all allow it."""
@@ -144,6 +152,7 @@ class Cleanups:
         if name in round_.told:
             return
         round_.told.add(name)
+        self._formers = {**self._formers, **round_.formers(name)}
         result = next(one for one in round_.cleaner.results() if one.host == name)
         is_clean = result.exit_code is ExitCode.OK
         words = round_.result_words(name, result.says, is_clean=is_clean)

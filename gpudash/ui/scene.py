@@ -14,6 +14,7 @@ from gpudash.services.monitor import FleetMonitor
 from gpudash.services.past import utilisation_of
 from gpudash.ui.actions import DEFAULT_ACTIONS, Actions
 from gpudash.ui.paint.cleaning import CleaningView
+from gpudash.ui.paint.former import Formers
 from gpudash.ui.paint.frame import FrameView
 from gpudash.ui.paint.glyphs import UNICODE, Glyphs
 from gpudash.ui.paint.hostpane import positions
@@ -80,6 +81,7 @@ class Scene:
         monitor: FleetMonitor,
         proof: ProofView | None = None,
         cleaning: CleaningView | None = None,
+        formers: Formers | None = None,
         *,
         is_quiet: bool = False,
     ) -> FrameView:
@@ -104,6 +106,7 @@ class Scene:
             marks=self.marks,
             proof=proof,
             cleaning=cleaning,
+            formers=formers,
             keys=self._keys(fleet, cleaning, is_paused=is_paused),
             chosen=self.chosen,
             renamed=self.actions.renamed,

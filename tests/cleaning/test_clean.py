@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 from tests.cleaning.scenes import Scene, clean
 from tests.isolation.room import in_a_room
 from tests.isolation.stage import Stage
@@ -128,3 +130,22 @@ def test_every_format_says_the_same(stage: Stage) -> None:
     assert stage.gpudash("clean", "--dry-run", "--yes").returncode == 2
     assert stage.gpudash("clean", "--yes", "--gpu", "7").returncode == 2
     assert scene.is_alive(holder)
+
+
+@in_a_room
+def test_who_breaks_the_hold_is_named(stage: Stage) -> None:
+    """The driver lists a pid some time after its memory: its name is waited for, as by a wait."""
+    scene = Scene(stage)
+    scene.holder(0)
+    process = scene.begin("--yes", "--hold", "30s", "--timeout", "90s")
+    scene.wait_for_line("hold", '"readings"')
+    new = scene.holder(1)
+    out, err = process.communicate(timeout=90)
+    assert process.returncode == 1, err.decode()
+    kinds = [line["kind"] for line in scene.lines()]
+    assert kinds.index("break") < kinds.index("named")
+    (named,) = scene.lines("named")
+    assert f"pid {new}" in named["says"]
+    host = json.loads(out)["hosts"][0]
+    assert host["proof"]["state"] == "BROKEN"
+    assert f"pid {new}" in host["says"]

@@ -177,6 +177,18 @@ def test_d04_sglang_of_a_further_node(stage: Stage) -> None:
     assert scene.of(root) == ["exit -9"]
 
 
+def _waits(scene: Scene) -> int:
+    """Return how often the hand said so far that it waits: twice a second, once somebody was asked.
+
+    Whatever it would do to who is slow, it has had the time for by the second one.
+    """
+    return sum(
+        '"kind":"waiting"' in line.replace(" ", "")
+        for record in scene.folder.glob("home-*/.local/state/gpudash/records/*.jsonl")
+        for line in record.read_text().splitlines()
+    )
+
+
 @in_a_room
 def test_d06_nobody_is_asked_twice(stage: Stage) -> None:
     """After the first SIGTERM the default action is back: a second one would leak the workers."""
@@ -193,7 +205,7 @@ def test_d06_nobody_is_asked_twice(stage: Stage) -> None:
 
         def end(actor: Actor) -> None:
             signal.signal(signal.SIGTERM, signal.SIG_DFL)
-            time.sleep(1.2)
+            actor.until(lambda: _waits(scene) >= 2)
             os.kill(child, signal.SIGINT)
             actor.wait(child)
             actor.end()
@@ -226,7 +238,7 @@ def test_d07_our_deadline_is_longer_than_its_own(stage: Stage) -> None:
 
         def end(actor: Actor) -> None:
             os.kill(child, signal.SIGTERM)
-            time.sleep(1.0)
+            actor.until(lambda: _waits(scene) >= 2)
             os.kill(child, signal.SIGKILL)
             actor.wait(child)
             actor.end()

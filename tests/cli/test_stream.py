@@ -93,7 +93,7 @@ def test_wrong_words(
     assert done.err.startswith("gpudash: ")
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_interrupted(
     gpudash_command: Runner, fake_driver: FakeDriver, number: signal.Signals
 ) -> None:

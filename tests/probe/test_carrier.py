@@ -144,6 +144,57 @@ def test_an_abort_begins_nothing_more(
     assert process.poll() is None
 
 
+def test_a_force_after_an_abort_is_refused(
+    hand: Hands, crowd: Crowd, request: pytest.FixtureRequest
+) -> None:
+    """The family asks for time when it is told to go, so that the order is still under way."""
+    process = crowd.add(STUBBORN)
+    run = name(request)
+    named = [identity(process.pid)]
+    with hand() as program:
+        steps = (step("TERM", "roots", 30.0), KILL)
+        program.send(1, "order", order=order(run, [family(named, *steps)]))
+        told(program, "sent")
+        program.send(2, "abort", run=run)
+        program.send(3, "order", order=order(run, [family(named, KILL)]))
+        assert program.of("ack", id=2)["ok"]
+        # Whether the order was over by then or not: nobody is forced.
+        assert program.of("ack", id=3)["error"] in (
+            "the order was told to begin nothing more",
+            "the order is over",
+        )
+        (done,) = [line for line in program.lines if line.get("what") == "done"]
+        assert done["why"] == "aborted"
+        drop(program, run)
+    assert process.poll() is None
+
+
+ABOVE = "import subprocess,sys;sys.exit(subprocess.call(sys.argv[1:]))"
+
+
+def test_who_is_above_the_hand_is_never_signalled_by_what_it_lets_go(
+    crowd: Crowd, request: pytest.FixtureRequest
+) -> None:
+    """The carrier has nobody above it any more: it is told who must not be touched."""
+    other = crowd.add()
+    run = name(request)
+    through = ("unshare", "--net", sys.executable, "-ISc", ABOVE)
+    with Program(shipping.hand_payload(), dict(os.environ), through=through) as program:
+        above = program.child.pid
+        program.send(9, "process", pids=[above])
+        assert program.of("ack", id=9)["ok"]
+        wanted = order(run, [family([identity(above), identity(other.pid)], KILL)])
+        program.send(1, "order", order=wanted)
+        assert program.of("ack", id=1)["ok"]
+        refused = told(program, "refused")
+        assert (refused["pid"], refused["why"]) == (above, "forbidden")
+        told(program, "done")
+        reports = [one.report.told for one in program.events if isinstance(one, OrderTold)]
+        assert [one.pid for one in reports if isinstance(one, Sent)] == [other.pid]
+        drop(program, run)
+    assert code(other) == -9
+
+
 @pytest.mark.parametrize(
     ("change", "words"),
     [

@@ -345,6 +345,21 @@ def test_an_abort_begins_nothing_more(crowd: Crowd) -> None:
     assert process.poll() is None
 
 
+def test_after_an_abort_nobody_is_forced_any_more(crowd: Crowd) -> None:
+    process = crowd.add(STUBBORN)
+    record = Record()
+    named = [identity(process.pid)]
+    execution = begun(order(family(named, step("TERM", "roots"), KILL)), record)
+    execution.advance()
+    execution.abort()
+    with pytest.raises(BadOrder, match="nothing more"):
+        execution.replace(order(family(named, KILL)))
+    carry(execution)
+    assert record.signals() == [(process.pid, "TERM")]
+    assert record[-1] == {"what": "done", "why": "aborted"}
+    assert process.poll() is None
+
+
 def test_other_steps_for_the_same_members_force(crowd: Crowd) -> None:
     process = crowd.add(STUBBORN)
     record = Record()

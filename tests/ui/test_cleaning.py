@@ -477,3 +477,50 @@ async def test_a_key_for_a_plan_that_is_gone_does_nothing(tmp_path: Path, key: s
         assert shown.orders == []
         assert shown.is_planning
         assert not plan.view.toggled
+
+
+# -- the mouse, and what was -----------------------------------------------------------------------
+
+
+async def test_the_wheel_scrolls_and_decides_nothing(tmp_path: Path) -> None:
+    async with cleaned(tmp_path, size=(80, 24)) as shown:
+        plan = await shown.opened("c")
+        shown.let_read()
+        await shown.press("d")
+        await shown.until(lambda: not plan._folds())
+        before = shown.text()
+        at = (40, 12)
+        await shown.pilot._post_mouse_events([events.MouseScrollDown], offset=at, times=1)
+        await shown.pilot.pause()
+        assert plan._top > 0
+        assert shown.text() != before
+        await shown.pilot._post_mouse_events([events.MouseScrollUp], offset=at, times=3)
+        await shown.pilot.pause()
+        assert plan._top == 0
+        assert shown.text() == before
+        assert shown.orders == []
+        assert shown.is_planning
+
+
+async def test_a_gpu_at_zero_says_what_it_was_until_it_is_used(tmp_path: Path) -> None:
+    async with cleaned(tmp_path) as shown:
+        await shown.opened("c")
+        shown.let_read()
+        await shown.press("y")
+        await shown.until(lambda: shown.phase() is Phase.DONE)
+        await shown.until(lambda: "was A sglang" in shown.text())
+        assert "was free" in shown.text()
+        formers = shown.app._cleanups._formers
+        words = {one.words for one in formers.values()}
+        assert words == {"was A sglang", "was free"}
+        # GPUs 5 and 6 are still in use: nothing is said of the time before.
+        assert len(formers) == 6
+        fleet = shown.app._monitor.fleet
+        (host,) = fleet.hosts
+        gpu = host.gpus[0]
+        assert gpu.reading is not None
+        busy = replace(gpu, reading=replace(gpu.reading, used_bytes=1 << 30))
+        used = replace(fleet, hosts=(replace(host, gpus=(busy, *host.gpus[1:])),))
+        assert len(shown.app._cleanups.formers(used)) == 5
+        # At zero again it was somebody else's, and this knows not whose.
+        assert len(shown.app._cleanups.formers(fleet)) == 5

@@ -253,3 +253,22 @@ def member_label(one: HostProgress, pid: int) -> tuple[str, str]:
                 name, _, detail = outside(member.label, 60).partition(" ")
                 return name, detail
     return "", f"pid {pid}"
+
+
+def memory_words(one: HostProgress, pid: int) -> str:
+    """Say what became of the memory of a process that ended: `memory back`, `draining`."""
+    plan, used = one.state.plan, dict(one.state.used)
+    gpus = {
+        gpu
+        for family in (plan.families if plan else ())
+        for member in family.members
+        if member.pid == pid
+        for gpu in member.gpus
+    }
+    if plan is None or not gpus:
+        return "held none"
+    for gpu in gpus:
+        size = used.get(gpu)
+        if size is None or (size and size > stays_on(plan, one.state.picked, gpu)):
+            return "draining"
+    return "memory back"

@@ -18,12 +18,15 @@ from gpudash.ui.paint.cleaning import (
     HostProgress,
     freed,
     member_label,
+    memory_words,
     next_force_s,
     to_free,
 )
 from gpudash.ui.paint.glyphs import Glyphs
 from gpudash.ui.paint.spans import Row, cell_width, finished, fit, left, outside, right
 
+_WIDE = 56
+"""Columns of the axis from which on the state has room for the memory as well."""
 _SPARE_S = 2.0
 _LEAST_S = 4.0
 
@@ -160,7 +163,7 @@ def _process(
         *fit(start, axis.who),
         *fit(drawn, axis.width),
         ("  ", "text"),
-        *_state(one, target, glyphs),
+        *_state(one, target, glyphs, has_room=axis.width >= _WIDE),
     )
 
 
@@ -195,7 +198,7 @@ def _line(start: int, axis: _Axis, glyphs: Glyphs) -> Row:
     )
 
 
-def _state(one: HostProgress, target: Target, glyphs: Glyphs) -> Row:
+def _state(one: HostProgress, target: Target, glyphs: Glyphs, *, has_room: bool) -> Row:
     course = one.course
     pid = target.identity.pid
     match target.fate:
@@ -203,7 +206,8 @@ def _state(one: HostProgress, target: Target, glyphs: Glyphs) -> Row:
             at_s = dict(course.ended).get(pid) if course else None
             after = format_duration(at_s - course.began_s, tenths=True) if course and at_s else ""
             forced = "  forced" if course and pid in dict(course.forced) else ""
-            return ((f"{glyphs.clear} ", "clear"), (f"{after}{forced}", "text"))
+            back = f"  {memory_words(one, pid)}" if has_room and not forced else ""
+            return ((f"{glyphs.clear} ", "clear"), (f"{after}{forced}{back}", "text"))
         case Fate.ASKED:
             return ((f"{glyphs.waiting} no answer", "unknown"),)
         case Fate.FORCED:

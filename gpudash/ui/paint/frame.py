@@ -33,6 +33,7 @@ from gpudash.ui.paint.view import (
 TYPE_CHECKING = False  # the first frame is painted before there is a proof
 if TYPE_CHECKING:
     from gpudash.ui.paint.cleaning import CleaningView
+    from gpudash.ui.paint.former import Formers
     from gpudash.ui.paint.proving import ProofView
 
 PROOF_ROWS = 9
@@ -68,6 +69,8 @@ class FrameView(NamedTuple):
     """The proof that runs; None before any."""
     cleaning: CleaningView | None = None
     """The cleanups under way."""
+    formers: Formers | None = None
+    """What GPUs at zero were used for before a cleanup."""
     keys: Keys = KEYS
     chosen: Chosen | None = None
     """What is shown of the fleet, and how it is sorted; None: all, as given."""

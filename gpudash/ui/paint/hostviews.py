@@ -75,13 +75,16 @@ def shown_places(
 
 
 def _progress(view: FrameView, name: str) -> Callable[[Gpu], GpuProgress | None] | None:
-    """Return what tells of one host's GPUs while it is cleaned."""
-    one = view.cleaning.of(name) if view.cleaning is not None else None
-    if one is None:
-        return None
-    from gpudash.ui.paint.cleaning import gpu_progress
+    """Return what tells of one host's GPUs while it is cleaned, and afterwards."""
+    if view.cleaning is not None and (one := view.cleaning.of(name)) is not None:
+        from gpudash.ui.paint.cleaning import gpu_progress
 
-    return partial(gpu_progress, one, view.now_s)
+        return partial(gpu_progress, one, view.now_s)
+    if view.formers:
+        from gpudash.ui.paint.former import former_progress
+
+        return partial(former_progress, view.formers, name, view.now_s)
+    return None
 
 
 def _phases(view: ProofView | None) -> dict[str, tuple[str, frozenset[str] | None]]:

@@ -164,7 +164,9 @@ def _reasons(
     indent = (" " * columns.text, "text")
     is_left = family.action is Action.LEAVE or not can_be_keyed(family)
     style = "text-muted" if is_left else "text"
-    sentences = [_sentence(outside(why, 200)) for why in family.why]
+    # The first one may begin with a name, which stays as it is.
+    first, *rest = [outside(why, 200) for why in family.why] or [""]
+    sentences = [_ended(first), *map(_sentence, rest)]
     if will_stop or is_left:
         return [(indent, (line, style)) for line in wrapped(" ".join(sentences), room, 4)]
     offer = "Left running unless you press" if family.action is Action.ASK else "Left. To stop it:"
@@ -181,8 +183,11 @@ def _facts(sentences: list[str]) -> list[str]:
 
 
 def _sentence(text: str) -> str:
-    whole = text[:1].upper() + text[1:]
-    return whole if whole.endswith((".", ":")) else f"{whole}."
+    return _ended(text[:1].upper() + text[1:])
+
+
+def _ended(text: str) -> str:
+    return text if text.endswith((".", ":")) else f"{text}."
 
 
 def _kept_rows(kept: tuple[Kept, ...], columns: PlanColumns, glyphs: Glyphs) -> list[Row]:

@@ -23,6 +23,7 @@ from gpudash.ui.strips import Ink
 from gpudash.ui.widgets.keyed import KeyedRows
 
 Turned = frozenset[tuple[str, FamilyId]]
+WHEEL_ROWS = 3
 _UP = {"up": -1, "k": -1, "down": 1, "j": 1, "pageup": -8, "pagedown": 8}
 
 
@@ -115,10 +116,23 @@ class PlanScreen(ModalScreen[None]):
         event.stop()
         event.prevent_default()
         if event.key in _UP:
-            self._top = max(0, self._top + _UP[event.key])
-            self._draw()
+            self._scroll(_UP[event.key])
         elif self._keys.is_meant_for(self._painted_s):
             self._consider(event.character or "")
+
+    def on_mouse_scroll_down(self, event: events.MouseScrollDown) -> None:
+        """Scroll on; that decides nothing."""
+        event.stop()
+        self._scroll(WHEEL_ROWS)
+
+    def on_mouse_scroll_up(self, event: events.MouseScrollUp) -> None:
+        """Scroll back."""
+        event.stop()
+        self._scroll(-WHEEL_ROWS)
+
+    def _scroll(self, rows: int) -> None:
+        self._top = max(0, self._top + rows)
+        self._draw()
 
     def on_paste(self, event: events.Paste) -> None:
         """Take no pasted text for keys."""
