@@ -98,21 +98,61 @@ class Scanned:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class OrderTold:
+class OfHand:
+    """What a hand tells whoever asked it: nothing of it is a host's state."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OrderTold(OfHand):
     """One report of an order on a host, by the process that carries it."""
 
     report: Report
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class LeavingsTold:
+class LeavingsTold(OfHand):
     """What processes have left behind; the ack of its command follows."""
 
     leavings: Leavings
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class LogTold:
+class Launched(OfHand):
+    """A program was started; the ack of its command follows."""
+
+    id: int
+    pid: int
+    start_ticks: int
+    log: str
+    """Path of the file that takes its output."""
+    inode: int
+    offset: int
+    """Where in that file its own output begins."""
+    cwd: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Exited(OfHand):
+    """A program that was started by this hand has ended."""
+
+    id: int
+    """Of the command that started it."""
+    pid: int
+    code: int | None
+    """Negative: by that signal; None where nobody was told."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Preflighted(OfHand):
+    """What checks before a launch found, in the order asked; the ack of the command follows."""
+
+    id: int
+    results: tuple[tuple[bool, str], ...]
+    """Whether it holds, and one clause."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LogTold(OfHand):
     """A piece of a log that is followed, or what happened to it."""
 
     id: int
@@ -121,7 +161,7 @@ class LogTold:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class UrlTold:
+class UrlTold(OfHand):
     """What a URL answered on its host; the ack of its command follows."""
 
     id: int
@@ -129,19 +169,7 @@ class UrlTold:
     answer: UrlAnswer
 
 
-ProbeEvent = (
-    Hello
-    | Sample
-    | Ack
-    | Scanned
-    | OrderTold
-    | LeavingsTold
-    | LogTold
-    | UrlTold
-    | Fault
-    | Bye
-    | Garbled
-)
+ProbeEvent = Hello | Sample | Ack | Scanned | OfHand | Fault | Bye | Garbled
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

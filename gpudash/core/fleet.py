@@ -17,7 +17,6 @@ from gpudash.core.events import (
     Foreseen,
     Garbled,
     Hello,
-    LeavingsTold,
     LinkConnecting,
     LinkDown,
     LinkMeasured,
@@ -25,11 +24,9 @@ from gpudash.core.events import (
     LinkSlept,
     LinkStale,
     LinkUp,
-    LogTold,
-    OrderTold,
+    OfHand,
     Sample,
     Scanned,
-    UrlTold,
 )
 from gpudash.core.families import listed_pids
 from gpudash.core.happenings import noticed, retold
@@ -116,7 +113,7 @@ def step(host: Host, event: Event, at_s: float) -> Host:
             return _faulted(host, event, at_s)
         case Garbled():
             return _garbled(host, event, at_s)
-        case Bye() | OrderTold() | LeavingsTold() | LogTold() | UrlTold():
+        case Bye() | OfHand():
             return host
         case Foreseen():
             return host if event.kin == host.kin else replace(host, kin=event.kin)

@@ -18,7 +18,6 @@ from gpudash.core.events import (
     Foreseen,
     Garbled,
     Hello,
-    LeavingsTold,
     LinkConnecting,
     LinkDown,
     LinkMeasured,
@@ -26,11 +25,9 @@ from gpudash.core.events import (
     LinkSlept,
     LinkStale,
     LinkUp,
-    LogTold,
-    OrderTold,
+    OfHand,
     Sample,
     Scanned,
-    UrlTold,
 )
 from gpudash.core.model import GpuInfo, GpuState, Host, Link
 from gpudash.core.proof.breaks import BreakKind
@@ -96,7 +93,7 @@ def sign_of(proof: HostProof, policy: Policy, observed: Observed, at_s: float) -
             return _lost(BreakKind.LINK, "paused", host, policy)
         case Ack() | Bye() | LinkUp() | LinkMeasured() | Scanned():
             return None
-        case OrderTold() | LeavingsTold() | LogTold() | UrlTold() | Foreseen():
+        case OfHand() | Foreseen():
             return None
         case _:
             from typing import assert_never
