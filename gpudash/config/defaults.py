@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from gpudash.config.preflight import PREFLIGHT_KEYS
 from gpudash.config.schema import CLEANUP_KEYS, HOST_KEYS, TOP_KEYS, Key, in_toml
 
 
@@ -39,6 +40,14 @@ def defaults_text() -> str:
         '#cgroup = "/lab.slice/*"',
         '#why = "the lab depends on it"',
     ]
+    lines += [
+        "",
+        "# Checks before a launch, by name: gpudash run --preflight weights -- CMD. Each looks at",
+        "# one thing.",
+        "#[preflight.weights]",
+    ]
+    for key in PREFLIGHT_KEYS.values():
+        lines += [f"# {key.doc}", _commented(key)]
     return "\n".join(lines) + "\n"
 
 

@@ -15,6 +15,7 @@ from gpudash.config.schema import Setting
 
 if TYPE_CHECKING:
     from gpudash.core.cleanup.protection import Rule
+    from gpudash.core.launch.checks import Check
 
 
 class Origin(Enum):
@@ -84,6 +85,8 @@ class Layer:
     cleanup: Mapping[str, Value] = field(default_factory=dict)
     protect: tuple[Rule, ...] = ()
     """In the order of the file."""
+    preflights: Mapping[str, Check] = field(default_factory=dict)
+    """By name."""
 
     def host_values(self, names: frozenset[str]) -> dict[str, Value]:
         """Return what the layer says about a host; of several sections the closest counts last."""

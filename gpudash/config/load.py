@@ -30,6 +30,7 @@ TYPE_CHECKING = False  # as in sources/oneshot.py
 if TYPE_CHECKING:
     from gpudash.config.document import Problem
     from gpudash.core.cleanup.protection import Rule
+    from gpudash.core.launch.checks import Check
 
 _TRUTHS = {
     **dict.fromkeys(("1", "true", "yes", "on"), True),
@@ -77,6 +78,11 @@ class Config:
     def protect(self) -> tuple[Rule, ...]:
         """Return who is protected besides: the site's entries and the user's."""
         return (*self.site.protect, *self.user.protect)
+
+    @property
+    def preflights(self) -> dict[str, Check]:
+        """Return the checks by name; the user's of a name replaces the site's."""
+        return {**self.site.preflights, **self.user.preflights}
 
     def host_values(self, names: Iterable[str]) -> tuple[dict[str, Value], tuple[str, ...]]:
         """Return every host key's value for a host known by these names, and warnings.

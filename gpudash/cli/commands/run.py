@@ -11,6 +11,7 @@ import asyncio
 import logging
 
 from gpudash.cli import diagnostics
+from gpudash.cli.asking import answer_to
 from gpudash.cli.commands import ran, recorded, runargs
 from gpudash.cli.commands.consenting import Driver
 from gpudash.cli.entering import can_ask, enter
@@ -30,6 +31,7 @@ from gpudash.services.clock import SystemClock
 from gpudash.services.launching.gates import Gates
 from gpudash.services.launching.launching import Launching, Wanted
 from gpudash.services.launching.pursuit import PursuitGround
+from gpudash.services.launching.stopping import Stopping
 from gpudash.services.monitor import FleetMonitor
 from gpudash.services.recorder import Run
 from gpudash.services.scanning import scanner
@@ -39,6 +41,7 @@ from gpudash.sources.claims import Claims, require_claims
 from gpudash.sources.hosts import Hosts
 
 LOGIN_LIMIT_S = 30.0
+QUESTION = "pid {} runs: [d]etach and leave it, [s]top it, [k]ill it? Anything else: go on."
 BAR_S = 2.0
 """Between two repaints of the line that tells what goes on."""
 
@@ -75,7 +78,9 @@ def _kept(told: dict[str, object]) -> dict[str, object]:
 
 
 def _last_words(state: State) -> None:
-    diagnostics.say(f"gpudash: {state.says}")
+    if exit_code_of(state) or not state.is_ready:
+        # READY was told when it came.
+        diagnostics.say(f"gpudash: {state.says}")
     if state.runs:
         diagnostics.say(f"gpudash: pid {state.pid} runs on; its log: {state.log}")
     if state.has_exited:
@@ -239,9 +244,21 @@ class _Command:
             self._line.show(running_words(followed))
 
     async def _ask(self, state: State) -> ev.Event | None:
-        del state
-        return ev.Interrupted()
+        """Ask what to do with the command; where nobody can be asked it is left running."""
+        if not state.runs or not can_ask():
+            return ev.Interrupted()
+        self._line.clear()
+        match await answer_to(QUESTION.format(state.pid)):
+            case "d" | "detach":
+                return ev.Interrupted()
+            case "s" | "stop":
+                return ev.StopChosen(is_forced=False)
+            case "k" | "kill":
+                return ev.StopChosen(is_forced=True)
+            case _:
+                self._line.say("it is followed on")
+                return None
 
-    async def _stop(self, state: State, is_forced: bool) -> str:
-        del state, is_forced
-        return ""
+    async def _stop(self, pid: int, start_ticks: int, is_forced: bool) -> str:
+        stopping = Stopping(self._plan.ways[0].name, self._monitor, self._record)
+        return await stopping.stop(pid, start_ticks, is_forced=is_forced)

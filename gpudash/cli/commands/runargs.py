@@ -15,7 +15,7 @@ from gpudash.config.load import Config
 from gpudash.core.cleanup.consent import Given
 from gpudash.core.cleanup.planner import Request
 from gpudash.core.errors import UsageError
-from gpudash.core.launch.checks import Check
+from gpudash.core.launch.checks import Check, at_folder
 from gpudash.core.launch.engines import checks_of
 from gpudash.core.launch.machine import Aim
 from gpudash.core.launch.spec import VISIBLE, Spec, parse_env, visible_scope
@@ -198,9 +198,10 @@ def _choose_gpus(plan: argparse.Namespace, config: Config) -> None:
 
 def _checks(plan: argparse.Namespace, config: Config) -> tuple[Check, ...]:
     """Return what CMD itself names, and what was asked for by name."""
-    names = [name for name in plan.preflight if name != NONE]
-    found = () if len(names) < len(plan.preflight) else checks_of(plan.spec.argv, cwd=plan.cwd)
+    names = list(dict.fromkeys(plan.preflight))
+    known = config.preflights
+    own = () if NONE in names else checks_of(plan.spec.argv, cwd=plan.cwd)
     for name in names:
-        known: dict[str, Check] = {}
         arguments.choose(name, (NONE, *known), "preflight")
-    return found
+    named = (known[name] for name in names if name != NONE)
+    return (*own, *(at_folder(one, plan.cwd) for one in named))

@@ -7,7 +7,7 @@ of them read zero, is known here.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import Enum
 
 from gpudash.core.names import clean_text
@@ -62,6 +62,13 @@ class Result:
         """Return what it found and who asked for it."""
         by = f" ({self.check.origin})" if self.check.origin else ""
         return f"{clean_text(self.said, 400)}{by}"
+
+
+def at_folder(check: Check, folder: str | None) -> Check:
+    """Return a check as seen from the command's folder."""
+    if folder is None or check.kind in (Kind.PORT_FREE, Kind.SHM, Kind.GPUS):
+        return check
+    return replace(check, arguments={"cwd": folder, **check.arguments})
 
 
 def first_checks(checks: tuple[Check, ...], *, will_clean: bool) -> tuple[Check, ...]:

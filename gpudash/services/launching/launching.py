@@ -13,6 +13,7 @@ from collections.abc import Awaitable, Callable, Coroutine
 from dataclasses import dataclass
 
 from gpudash.core.errors import ExitCode, GpudashError
+from gpudash.core.events import Launched
 from gpudash.core.launch import happened as ev
 from gpudash.core.launch import records
 from gpudash.core.launch.checks import Check, Kind, Result, first_checks
@@ -57,13 +58,13 @@ class Launching:
         ground: PursuitGround,
         *,
         ask: Callable[[State], Awaitable[ev.Event | None]],
-        stop: Callable[[State, bool], Awaitable[str]],
+        stop: Callable[[int, int, bool], Awaitable[str]],
         say: Callable[[str], None],
     ) -> None:
         """Do nothing yet.
 
-        `ask` asks what to do with a command that runs (None: go on), `stop` orders it to end and
-        says what came of it, `say` narrates.
+        `ask` asks what to do with a command that runs (None: go on), `stop` orders it to end
+        (pid, its start, whether by force) and says what came of it, `say` narrates.
         """
         self.state, self._first = begin(wanted.aim)
         self.results: tuple[Result, ...] = ()
@@ -80,6 +81,7 @@ class Launching:
         self._events: asyncio.Queue[ev.Event] = asyncio.Queue()
         self._tasks: set[asyncio.Task[None]] = set()
         self._is_asking = False
+        self._told: Launched | None = None
 
     @property
     def followed(self) -> Followed | None:
@@ -94,7 +96,8 @@ class Launching:
 
     def interrupt(self) -> None:
         """Somebody wants an end: of what has not begun at once, of what runs they are asked."""
-        if self.state.pid is None:
+        if self.state.pid is None or self._is_asking:
+            # A second time while somebody is asked: they want to leave.
             self.offer(ev.Interrupted())
         else:
             self._ask()
@@ -211,6 +214,7 @@ class Launching:
             says = f"whether it was started is not known: {error.message}"
             self.offer(ev.NotStarted(exit_code=ExitCode.UNKNOWN, says=says))
             return
+        self._told = told
         self._run.write(records.launched_line(told, self._name))
         self._say(f"started {spec.name}, pid {told.pid}; log: {told.log}")
         self._pursuit.began(told, self._wanted.source, uuids, self._wanted)
@@ -237,4 +241,6 @@ class Launching:
             self.offer(event)
 
     async def _stop(self, *, is_forced: bool) -> None:
-        self.offer(ev.StopEnded(says=await self._order_stop(self.state, is_forced)))
+        assert self._told is not None
+        says = await self._order_stop(self._told.pid, self._told.start_ticks, is_forced)
+        self.offer(ev.StopEnded(says=says))
