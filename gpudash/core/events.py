@@ -98,26 +98,26 @@ class Scanned:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class OfHand:
-    """What a hand tells whoever asked it: nothing of it is a host's state."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class OrderTold(OfHand):
+class OrderTold:
     """One report of an order on a host, by the process that carries it."""
 
     report: Report
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class LeavingsTold(OfHand):
+class HandTold:
+    """What a hand tells whoever asked: nothing of it changes the host's value."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LeavingsTold(HandTold):
     """What processes have left behind; the ack of its command follows."""
 
     leavings: Leavings
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Launched(OfHand):
+class Launched(HandTold):
     """A program was started; the ack of its command follows."""
 
     id: int
@@ -132,7 +132,7 @@ class Launched(OfHand):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Exited(OfHand):
+class Exited(HandTold):
     """A program that was started by this hand has ended."""
 
     id: int
@@ -143,7 +143,7 @@ class Exited(OfHand):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Preflighted(OfHand):
+class Preflighted(HandTold):
     """What checks before a launch found, in the order asked; the ack of the command follows."""
 
     id: int
@@ -152,7 +152,7 @@ class Preflighted(OfHand):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class LogTold(OfHand):
+class LogTold(HandTold):
     """A piece of a log that is followed, or what happened to it."""
 
     id: int
@@ -161,7 +161,7 @@ class LogTold(OfHand):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class UrlTold(OfHand):
+class UrlTold(HandTold):
     """What a URL answered on its host; the ack of its command follows."""
 
     id: int
@@ -169,7 +169,9 @@ class UrlTold(OfHand):
     answer: UrlAnswer
 
 
-ProbeEvent = Hello | Sample | Ack | Scanned | OfHand | Fault | Bye | Garbled
+ProbeEvent = (
+    Hello | Sample | Ack | Scanned | OrderTold | LeavingsTold | HandTold | Fault | Bye | Garbled
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

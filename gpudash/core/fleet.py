@@ -16,6 +16,7 @@ from gpudash.core.events import (
     Fault,
     Foreseen,
     Garbled,
+    HandTold,
     Hello,
     LinkConnecting,
     LinkDown,
@@ -24,7 +25,7 @@ from gpudash.core.events import (
     LinkSlept,
     LinkStale,
     LinkUp,
-    OfHand,
+    OrderTold,
     Sample,
     Scanned,
 )
@@ -113,7 +114,7 @@ def step(host: Host, event: Event, at_s: float) -> Host:
             return _faulted(host, event, at_s)
         case Garbled():
             return _garbled(host, event, at_s)
-        case Bye() | OfHand():
+        case Bye() | OrderTold() | HandTold():
             return host
         case Foreseen():
             return host if event.kin == host.kin else replace(host, kin=event.kin)

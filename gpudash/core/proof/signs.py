@@ -17,6 +17,7 @@ from gpudash.core.events import (
     Fault,
     Foreseen,
     Garbled,
+    HandTold,
     Hello,
     LinkConnecting,
     LinkDown,
@@ -25,7 +26,7 @@ from gpudash.core.events import (
     LinkSlept,
     LinkStale,
     LinkUp,
-    OfHand,
+    OrderTold,
     Sample,
     Scanned,
 )
@@ -93,7 +94,7 @@ def sign_of(proof: HostProof, policy: Policy, observed: Observed, at_s: float) -
             return _lost(BreakKind.LINK, "paused", host, policy)
         case Ack() | Bye() | LinkUp() | LinkMeasured() | Scanned():
             return None
-        case OfHand() | Foreseen():
+        case OrderTold() | HandTold() | Foreseen():
             return None
         case _:
             from typing import assert_never

@@ -8,7 +8,6 @@ named is a guess: only an answer counts then, never a refusal, and none from ano
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from urllib.parse import urlsplit
 
 from gpudash.core.startup.loglines import UrlAnswer
 from gpudash.core.startup.model import ProbeHealth, Startup
@@ -101,8 +100,8 @@ def answered(
 
     `own` are the pids of the start-up; None where they are not known.
     """
-    place = urlsplit(url)
-    where = place.netloc + place.path
+    where = url.partition("://")[2].partition("?")[0]
+    path = where[where.find("/") :] if "/" in where else "/"
     is_ours_to_tell = health.kind in _REACHABLE and own and answer.pids
     foreign = is_ours_to_tell and not answer.pids & (own or frozenset())
     if foreign:
@@ -114,6 +113,6 @@ def answered(
     if health.named is not None:
         return health, answer.status, True
     if answer.status == NOT_FOUND:
-        return replace(health, refused_paths=health.refused_paths | {place.path}), None, False
+        return replace(health, refused_paths=health.refused_paths | {path}), None, False
     counts = answer.status is not None and answer.status not in _SAYS_NOTHING
     return health, answer.status, counts
