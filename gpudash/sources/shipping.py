@@ -60,6 +60,7 @@ ORDER_MODULES = (
     "gpudash.probe.leavings",
     "gpudash.probe.ports",
     "gpudash.probe.preflight",
+    "gpudash.probe.surroundings",
     "gpudash.probe.launch",
     *TAIL_MODULES,
 )

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable
+from dataclasses import replace
 
 from gpudash.core.baselines import Baselines
 from gpudash.core.choosing import visible_devices
@@ -17,9 +18,9 @@ from gpudash.core.launch.happened import Cleaned, Held
 from gpudash.core.model import Gpu, Host, Link, Problem
 from gpudash.core.scope import Scope
 from gpudash.core.verify import judge_host
-from gpudash.core.waiting import Ending
+from gpudash.core.waiting import Ending, in_the_way
 from gpudash.services.some import WaitForSome
-from gpudash.services.waiting import Goal, Stage, Wait, WaitForAll
+from gpudash.services.waiting import Goal, Stage, Wait, WaitForAll, shortened
 from gpudash.sources.base import SourceError
 from gpudash.sources.claims import Claims
 
@@ -100,7 +101,11 @@ class Gates:
             return count_result(check, len(gpus), "in scope" if self.scope else "there")
         judged = judge_host(self.host, self.scope, self.baselines)
         clear = sum(one.exit_code is ExitCode.OK for one in judged.gpus)
-        return count_result(check, clear, f"at zero of {len(gpus)}")
+        found = count_result(check, clear, f"at zero of {len(gpus)}")
+        if found.is_ok:
+            return found
+        way = in_the_way(judged)
+        return replace(found, said=f"{found.said}: {shortened([*way])}" if way else found.said)
 
     async def devices(self, *, by_uuid: bool) -> tuple[dict[str, str], tuple[str, ...]]:
         """Return what shows the command its GPUs, and the UUIDs. Raises SourceError, UsageError."""

@@ -187,9 +187,6 @@ class Launching:
             await self._gates.in_scope()
         self.results = (*there, *counted)
         self._run.write(records.checks_line(self.results, self._name, is_last=is_last))
-        for one in self.results:
-            if not one.is_ok:
-                self._say(f"preflight {one.check.name}: {one.words}")
         self.offer(ev.Checked(results=self.results))
 
     async def _clean(self) -> None:
