@@ -140,6 +140,7 @@ def test_anything_else_goes_on(stage: Stage) -> None:
     terminal, pid = begun(show)
     terminal.type(b"what\n")
     terminal.read_until(b"it is followed on")
+    terminal.seen = b""
     terminal.process.send_signal(signal.SIGTERM)
     terminal.read_until(b"go on.")
     terminal.type(b"d\n")
