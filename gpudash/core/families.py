@@ -31,6 +31,8 @@ BOUNDARIES = frozenset(
     kgx byobu tmate dtach abduco mosh-server etserver etterminal dropbear ttyd gotty
     vim nvim emacs emacs-gtk hx gdb cuda-gdb lldb
     pycharm idea clion dataspell remote-dev-serv rserver rsession rstudio-server
+    tailscaled teleport telnetd in.telnetd amazon-ssm-agen ssm-session-wor xrdp xrdp-sesman guacd
+    cockpit-session cockpit-bridge k3s lxd incusd libvirtd
     bwrap lxc-start systemd-nspawn firejail sge_shepherd sge_execd flux-shell pbs_mom condor_starter
     gitlab-runner Runner.Listener Runner.Worker buildkite-agent jenkins
     """.split()  # noqa: SIM905

@@ -13,6 +13,7 @@ from gpudash.core.errors import ExitCode, worst
 from gpudash.core.families import gpu_processes
 from gpudash.core.model import Fleet, Gpu, GpuState, Host, Link
 from gpudash.core.names import process_label
+from gpudash.core.proof import HostProof, State
 from gpudash.core.reasons import why_unproven
 from gpudash.core.scope import Scope
 from gpudash.core.units import format_duration
@@ -135,3 +136,15 @@ def gpu_in_the_way(host: Host, judged: GpuVerdict) -> str:
     names = [f"{process_label(one).name} (pid {one.pid}, {one.user})" for one in known[:3]]
     by = f" by {', '.join(names)}" if names else ""
     return f"GPU {judged.gpu.info.index}: {judged.reason}{by}"
+
+
+def waits_for_name(proof: HostProof) -> bool:
+    """Tell whether somebody is still being asked for.
+
+    The driver lists a pid when its context is ready, some time after the memory. What was held from
+    the start has been listed since long.
+    """
+    broken = proof.broken
+    if proof.state is not State.BROKEN or broken is None or broken.is_settled:
+        return False
+    return broken.who is not None or broken.clear_s is not None

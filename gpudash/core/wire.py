@@ -44,9 +44,34 @@ HAND_COMMANDS = (
 )
 
 
+PART_CHARS = 24 * 1024
+"""Of a command's text in one line; written as text in JSON it may become twice as long."""
+MAX_PARTS = 100
+
+
 def encode_command(command_id: int, do: str, **arguments: object) -> bytes:
-    """Return one command as a line."""
-    return json.dumps({"id": command_id, "do": do, **arguments}).encode() + b"\n"
+    """Return one command as a line; a long one as numbered parts, each a line that may be.
+
+    The other side joins `{"id", "do": "part", "n": K, "of": N, "text"}` and obeys the text. Raises
+    ValueError for one of more than MAX_PARTS.
+    """
+    text = json.dumps({"id": command_id, "do": do, **arguments})
+    if len(text) < MAX_LINE_BYTES:
+        return text.encode() + b"\n"
+    starts = range(0, len(text), PART_CHARS)
+    if len(starts) > MAX_PARTS:
+        raise ValueError(f"a command of {len(text)} characters is no command")
+    parts = (
+        {
+            "id": command_id,
+            "do": "part",
+            "n": number,
+            "of": len(starts),
+            "text": text[start : start + PART_CHARS],
+        }
+        for number, start in enumerate(starts)
+    )
+    return b"".join(json.dumps(part).encode() + b"\n" for part in parts)
 
 
 class LineDecoder:

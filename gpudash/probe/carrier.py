@@ -9,6 +9,7 @@ process that holds them.
 
 import json
 import os
+import resource
 import select
 import signal
 import socket
@@ -20,7 +21,8 @@ from gpudash.probe.orders import BadOrder, Execution
 
 KEPT_S = 600.0  # after the deadline an unfetched record is let go
 MOST_ASKERS = 16
-MOST_ASKED = 65536
+MOST_FDS = 16384
+MOST_ASKED = 4 * 1024 * 1024  # an order that replaces one comes as one line
 
 
 class Busy(Exception):
@@ -132,6 +134,14 @@ def let_go(kept):
                 continue  # the listing's own
 
 
+def make_room():
+    """Let this process, and nobody else, have a descriptor for each process of a large order."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    wanted = MOST_FDS if hard == resource.RLIM_INFINITY else min(hard, MOST_FDS)
+    if soft != resource.RLIM_INFINITY and soft < wanted:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
+
+
 class Carrier(object):
     """Carries one order and answers whoever asks for its record."""
 
@@ -150,6 +160,7 @@ class Carrier(object):
 
     def run(self, lock):
         """Carry the order to its end, then keep the record until it was fetched."""
+        make_room()
         until = float(self._order["by"]) + KEPT_S
         try:
             execution = Execution(self._order, self._report, self._holds, self._never)
@@ -168,14 +179,21 @@ class Carrier(object):
 
     def _serve(self, execution, wait):
         """Wait for ends and askers; give askers what is new."""
-        fds = execution.descriptors() if execution is not None else []
         for connection in list(self._askers):
             self._tell(connection)
-        writing = [one for one in self._askers if self._askers[one]["out"]]
-        ready, _, _ = select.select([self._server, *self._askers, *fds], writing, [], wait)
-        if self._server in ready:
+        # Not select: it knows no descriptor beyond 1023.
+        poll = select.poll()
+        poll.register(self._server, select.POLLIN)
+        for fd in execution.descriptors() if execution is not None else ():
+            poll.register(fd, select.POLLIN)
+        for connection, asker in self._askers.items():
+            poll.register(connection, select.POLLIN | (select.POLLOUT if asker["out"] else 0))
+        ready = {
+            fd for fd, happened in poll.poll(int(wait * 1000) + 1) if happened & ~select.POLLOUT
+        }
+        if self._server.fileno() in ready:
             self._admit()
-        for connection in [one for one in self._askers if one in ready]:
+        for connection in [one for one in self._askers if one.fileno() in ready]:
             self._hear(connection, execution)
         for connection in list(self._askers):
             self._tell(connection)
@@ -191,7 +209,7 @@ class Carrier(object):
     def _hear(self, connection, execution):
         asker = self._askers[connection]
         try:
-            data = connection.recv(MOST_ASKED)
+            data = connection.recv(65536)
         except OSError:
             data = b""
         *lines, asker["in"] = (asker["in"] + data).split(b"\n")

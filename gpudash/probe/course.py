@@ -176,17 +176,21 @@ class Course(object):
             self.asked.add(one.pid)
         try:
             is_stopped = one.state() == "T"
-            one.send(SIGNALS[name])
-            self._tell("sent", f=self.number, pid=one.pid, sig=name)
+            self._send(one, SIGNALS[name], name)
             if name == "KILL":
                 self.killed.setdefault(one.pid, now())
             elif is_stopped:
-                one.send(SIGCONT)
-                self._tell("sent", f=self.number, pid=one.pid, sig="CONT")
+                self._send(one, SIGCONT, "CONT")
         except Refused as refused:
             self._refuse(one, refused.word)
         except OSError as error:
             self._refuse(one, "denied" if error.errno in DENIED else "gone")
+
+    def _send(self, one, number, name):
+        """Send and report it; one that went by the bare pid is told to have done so."""
+        is_bare = one.send(number)
+        more = {"by": "pid"} if is_bare else {}
+        self._tell("sent", f=self.number, pid=one.pid, sig=name, **more)
 
     def _refuse(self, one, why):
         """Let go of what is not what was planned: it gets no signal from here on."""

@@ -1,6 +1,7 @@
 """What dead processes leave behind: shared memory with a name, and ports that are not free yet.
 
-A segment is removed only by request, and only where nobody has it mapped or open, its file is the
+A segment is removed only by request, and only where it is provably of a process that ended (which
+had it mapped or open, made it, or gave it its name), nobody has it mapped or open, its file is the
 very one that was seen before, and the maps of every process could be read.
 """
 
@@ -8,89 +9,44 @@ import ctypes
 import os
 import re
 import stat
+import time
 
 from gpudash.probe.connections import LISTENING, TIME_WAIT
-from gpudash.probe.devices import INITIAL_PID_NAMESPACE, lists_own_pids
-from gpudash.probe.line import pid_namespace, read_file
-from gpudash.probe.scan import hiding_note
+from gpudash.probe.line import now, read_file
+from gpudash.probe.sharing import FOLDER, Users, names
 
-FOLDER = "/dev/shm"
-MAX_MAPS = 16 * 1024 * 1024
 MOST_ROWS = 200
 MOST_USERS = 8
 IPC_RMID = 0
 BY_PID = re.compile(r"(?:sgl_shm|torch|vllm|multi_tokenizer_args|sglang|cuda\.shm|nccl|psm)[_.-]")
 
 
-class Users(object):
-    """Who has which segment mapped or open, by device and inode."""
+class Born(object):
+    """When each of the processes began, so that an older thing of the same number is none of them.
 
-    def __init__(self, options, pids=None):
-        """Look at everybody, or at these alone."""
-        self.of = {}
-        self.unread = 0
-        if pids is None:
-            pids = [int(name) for name in os.listdir("/proc") if name.isdigit()]
-        self._device = 0
-        try:
-            self._device = os.stat(FOLDER).st_dev
-        except OSError:
-            pids = []  # no such folder, so nothing is in it
-        for pid in pids:
-            self._look(pid)
-        if hiding_note():
-            self.unread += 1
-        is_whole = lists_own_pids(options) if options.get("devices") is not None else False
-        if not is_whole and pid_namespace() != INITIAL_PID_NAMESPACE:
-            self.unread += 1  # whoever is outside of this container may map it as well
+    A pid in a segment's name, or as its maker, is one that was used before as well.
+    """
 
-    def _look(self, pid):
-        try:
-            self._maps(pid)
-            self._open(pid)
-        except PermissionError:
-            self.unread += 1
-        except OSError:
-            return  # it ended meanwhile
+    def __init__(self, pids, starts):
+        """`starts` has the ticks since boot at which each of `pids` began."""
+        ticks = float(os.sysconf("SC_CLK_TCK"))
+        self._at = {pid: start / ticks for pid, start in zip(pids, starts)}
+        self._booted = time.time() - now()
 
-    def _maps(self, pid):
-        with open("/proc/%d/maps" % pid, "rb") as maps:
-            text = maps.read(MAX_MAPS)
-        if len(text) >= MAX_MAPS:
-            self.unread += 1
-        for line in text.split(b"\n"):
-            words = line.split(None, 5)
-            if len(words) < 6:
-                continue
-            major, _, minor = words[3].partition(b":")
-            if os.makedev(int(major, 16), int(minor, 16)) == self._device:
-                self._add(int(words[4]), pid)
-
-    def _open(self, pid):
-        folder = "/proc/%d/fd" % pid
-        for name in os.listdir(folder):
-            try:
-                link = os.readlink("%s/%s" % (folder, name))
-                if "shm" not in link:
-                    continue
-                status = os.stat("%s/%s" % (folder, name))
-            except PermissionError:
-                raise
-            except OSError:
-                continue  # closed meanwhile
-            if status.st_dev == self._device and stat.S_ISREG(status.st_mode):
-                self._add(status.st_ino, pid)
-
-    def _add(self, inode, pid):
-        pids = self.of.setdefault(inode, [])
-        if pid not in pids:
-            pids.append(pid)
+    def made(self, pid, changed, slack=0.0):
+        """Tell whether what changed then (by the wall clock) can be this process's."""
+        began = self._at.get(pid)
+        return began is not None and changed - self._booted + slack >= began
 
 
-def files(users, pids, known):
-    """Return the segments with a file that are of these processes, as rows."""
+def files(users, pids, known, born, is_living):
+    """Return the segments with a file that are of these processes, as rows.
+
+    While they live, what they have mapped or open is theirs; afterwards what was `known` then,
+    and what a framework named after one of them.
+    """
     rows = []
-    for name in _names():
+    for name in names():
         try:
             status = os.lstat("%s/%s" % (FOLDER, name))
         except OSError:
@@ -98,8 +54,8 @@ def files(users, pids, known):
         if not stat.S_ISREG(status.st_mode):
             continue
         using = users.of.get(status.st_ino, [])
-        is_ours = status.st_ino in known or bool(set(using) & pids) or _is_named(name, pids)
-        if is_ours:
+        is_theirs = is_living and bool(set(using) & pids)
+        if is_theirs or status.st_ino in known or _is_named(name, status.st_ctime, born):
             rows.append(
                 {
                     "kind": "file",
@@ -113,30 +69,25 @@ def files(users, pids, known):
     return rows
 
 
-def _names():
-    try:
-        return sorted(os.listdir(FOLDER))
-    except OSError:
-        return []
-
-
-def _is_named(name, pids):
-    """Tell whether a framework's segment carries one of these pids in its name."""
+def _is_named(name, changed, born):
+    """Tell whether a framework's segment carries one of these pids in its name, and is its."""
     if not BY_PID.match(name):
         return False
-    return any(word.isdigit() and int(word) in pids for word in re.split(r"[_.-]", name))
+    numbers = [int(word) for word in re.split(r"[_.-]", name) if word.isdigit()]
+    return any(born.made(number, changed) for number in numbers)
 
 
-def tables(pids, numbers=()):
+def tables(born, numbers=()):
     """Return the System V segments that these processes made, and those of these numbers."""
     rows = []
     text = read_file("/proc/sysvipc/shm", 1024 * 1024) or b""
     for line in text.decode("ascii", "replace").splitlines()[1:]:
         words = line.split()
-        if len(words) < 8:
+        if len(words) < 14:
             continue
         number, creator, attached = int(words[1]), int(words[4]), int(words[6])
-        if number in numbers or creator in pids:
+        # The table has whole seconds.
+        if number in numbers or (born and born.made(creator, int(words[13]), 1.0)):
             rows.append(
                 {
                     "kind": "sysv",
@@ -170,7 +121,7 @@ def remove(row, options, uids):
     if row["uid"] not in uids:
         return "it is another user's"
     if row["kind"] == "sysv":
-        if any(one["users"] for one in tables((), {row["id"]})):
+        if any(one["users"] for one in tables(None, {row["id"]})):
             return "it is attached"
         libc = ctypes.CDLL(None, use_errno=True)
         if libc.shmctl(ctypes.c_int(row["id"]), ctypes.c_int(IPC_RMID), None) < 0:
@@ -183,8 +134,11 @@ def remove(row, options, uids):
         return "it is mapped or open"
     path = "%s/%s" % (FOLDER, row["name"])
     try:
-        if os.lstat(path).st_ino != row["id"]:
+        found = os.lstat(path)
+        if found.st_ino != row["id"]:
             return "it is another file now"
+        if found.st_nlink != 1:
+            return "it has another name"
         os.unlink(path)
     except OSError as error:
         return error.strerror or str(error)
@@ -193,13 +147,15 @@ def remove(row, options, uids):
 
 def answer_leavings(command, wire, options):
     """Answer what these processes have left, or have; remove it where that is asked for."""
-    told = [command.get(name) or [] for name in ("pids", "known", "ports", "uids")]
+    told = [command.get(name) or [] for name in ("pids", "starts", "known", "ports", "uids")]
     if any(type(value) is not int for values in told for value in values):
-        wire.ack(command, "pids, known, ports and uids must be numbers")
+        wire.ack(command, "pids, starts, known, ports and uids must be numbers")
         return
-    pids, known, ports, uids = (set(values) for values in told)
-    users = Users(options, pids if command.get("only") else None)
-    rows = (files(users, pids, known) + tables(pids))[:MOST_ROWS]
+    born = Born(told[0], told[1])
+    pids, _, known, ports, uids = (set(values) for values in told)
+    is_living = bool(command.get("only"))
+    users = Users(options, pids if is_living else None)
+    rows = (files(users, pids, known, born, is_living) + tables(born))[:MOST_ROWS]
     for row in rows if command.get("remove") else []:
         if row["users"]:
             row["why"] = "it is mapped or open"

@@ -12,6 +12,8 @@ import sys
 import time
 
 MAX_LINE = 64 * 1024
+PART = "part"  # no command of its own
+MAX_PARTS = 100  # of a command that is longer than a line
 CLOCK_BOOTTIME = 7  # time.CLOCK_BOOTTIME is there from 3.7 on; the kernel's number is fixed
 
 
@@ -72,6 +74,7 @@ class Inbox(object):
         self._wire = wire
         self._lock = _thread.allocate_lock()
         self._commands = []
+        self._parts = []
         self._wake_read, self._wake_write = os.pipe()
         _thread.start_new_thread(self._listen, ())
 
@@ -93,6 +96,11 @@ class Inbox(object):
             if not line:
                 os._exit(0)
             command = _parse(line)
+            if command is not None and command["do"] == PART:
+                if not self._is_last(command):
+                    continue
+                command = _parse("".join(self._parts).encode("utf-8"))
+                self._parts = []
             if command is None:
                 self._wire.send(t="ack", id=0, ok=False, error="not a command")
                 continue
@@ -103,6 +111,17 @@ class Inbox(object):
             with self._lock:
                 self._commands.append(command)
             os.write(self._wake_write, b".")
+
+    def _is_last(self, part):
+        """Keep one part of a long command; tell whether it was the last. What has a gap is none."""
+        number, count, text = part.get("n"), part.get("of"), part.get("text")
+        if number == 0:
+            self._parts = []
+        if number != len(self._parts) or not isinstance(text, str) or len(self._parts) >= MAX_PARTS:
+            self._parts = []  # what follows finds no beginning either, and nothing is obeyed
+            return False
+        self._parts.append(text)
+        return count == len(self._parts)
 
 
 def _parse(line):

@@ -17,7 +17,7 @@ from gpudash.probe.stuck import survivor
 VERSION = 1
 POLL_S = 0.02  # without a descriptor
 WATCH_S = 0.5
-MOST_MEMBERS = 1000
+MOST_MEMBERS = 10000  # a host has that many processes; an order with more is none
 
 
 class BadOrder(Exception):

@@ -8,6 +8,7 @@ start time, user and executable are compared with the plan's each time. What dif
 import ctypes
 import errno
 import os
+import resource
 import select
 import signal
 
@@ -15,6 +16,7 @@ from gpudash.probe.line import read_file
 
 PIDFD_OPEN = 434  # the same number on every architecture
 PIDFD_SEND_SIGNAL = 424
+SPARE_FDS = 128
 NOT_HERE = (errno.ENOSYS, errno.EPERM, errno.EINVAL)  # an old kernel, a sandbox that forbids it
 
 
@@ -102,6 +104,15 @@ def open_descriptor(pid):
     return fd
 
 
+def is_spare(fd):
+    """Tell whether enough descriptors are left beside this one: /proc must stay readable.
+
+    What can't be read for want of a descriptor would look as if it had ended.
+    """
+    soft = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
+    return soft == resource.RLIM_INFINITY or fd < soft - SPARE_FDS
+
+
 def send_by_descriptor(fd, number):
     """Signal what a descriptor stands for. Raises OSError."""
     by_name = getattr(signal, "pidfd_send_signal", None)
@@ -138,6 +149,9 @@ class Target(object):
             if error.errno == errno.ESRCH:
                 raise Refused("gone", "no such process")
             self.why_no_fd = errno.errorcode.get(error.errno or 0, str(error.errno))
+        if self.fd is not None and not is_spare(self.fd):
+            self.why_no_fd = "EMFILE"
+            self.close()
         # The descriptor first, then the look: what is compared is what the descriptor holds.
         try:
             self._compare()
@@ -161,36 +175,47 @@ class Target(object):
         return found[3] if found is not None and found[0] == self.wanted[0] else ""
 
     def send(self, number):
-        """Send one signal after a last look. Raises Refused, or OSError with the kernel's reason.
+        """Send one signal after a last look; return whether it went by the bare pid.
 
-        Between look and signal the descriptor keeps the pid from being anybody else's; without
-        one there are some microseconds in which it is not kept.
+        Raises Refused, or OSError with the kernel's reason. By a descriptor the signal can reach
+        nobody but the process that was bound: where that has ended, nobody. By a bare pid (no
+        pidfd here, or a sandbox that lets it be opened and not be used) there are some
+        microseconds between the last look and the signal in which a pid that becomes free may be
+        given to another; so it is looked at once more right before, and the report says so.
         """
         self._compare()
         try:
-            self._deliver(number)
+            if self.fd is not None and self._is_delivered(number):
+                return False
+            self._compare()
+            os.kill(self.pid, number)
+            return True
         except OSError as error:
             if error.errno == errno.ESRCH:
                 raise Refused("gone", "no such process")
             raise
 
-    def _deliver(self, number):
-        if self.fd is not None:
-            try:
-                send_by_descriptor(self.fd, number)
-                return
-            except OSError as error:
-                if error.errno not in NOT_HERE:
-                    raise
-            # A sandbox may know the one call and not the other; whoever may not signal is told so
-            # by kill as well.
-        os.kill(self.pid, number)
+    def _is_delivered(self, number):
+        """Signal by the descriptor; return False where that call is not here. Raises OSError.
+
+        A sandbox may know the one call and not the other; whoever may not signal is told so by
+        kill as well.
+        """
+        try:
+            send_by_descriptor(self.fd, number)
+        except OSError as error:
+            if error.errno not in NOT_HERE:
+                raise
+            return False
+        return True
 
     def has_ended(self):
         """Tell whether every thread of it is gone; its device files are closed by then."""
         if not self.is_gone:
             if self.fd is not None:
-                self.is_gone = bool(select.select([self.fd], [], [], 0)[0])
+                poll = select.poll()
+                poll.register(self.fd, select.POLLIN)
+                self.is_gone = bool(poll.poll(0))
             else:
                 found = look(self.pid)
                 self.is_gone = is_over(found) or found[0] != self.wanted[0]

@@ -20,6 +20,7 @@ from gpudash.core.cleanup.results import HostResult, Stop, result_of
 from gpudash.core.proof import Moment, Policy, Proof, State, Tell
 from gpudash.core.prooflines import line_of
 from gpudash.core.scope import exact_scope
+from gpudash.core.waiting import waits_for_name
 from gpudash.services.cleaning import PACE, Cleaning
 from gpudash.services.clock import Clock
 from gpudash.services.ground import Ground, Wish
@@ -28,7 +29,7 @@ from gpudash.services.prover import Prover, Scanner
 from gpudash.services.recorder import Run
 
 SETTLE_S = 5.0
-"""So long the scan at the end of a proof is waited for."""
+"""So long the scan at the end of a proof, and the name of who broke it, is waited for."""
 LAST_WORDS_S = 20.0
 """So long an order that was stopped may take to say so."""
 CLOSE_S = 3.0
@@ -56,6 +57,8 @@ class Cleaner:
         self._listener = listener
         self._prover = Prover(monitor, clock, scan, self._told)
         self._proofs: dict[str, Proof] = {}
+        self._numbers: dict[str, int] = {}
+        """How many proofs were begun for a host."""
         self._stops: dict[str, Stop] = {}
         self._abandoned: set[str] = set()
         self._timers: list[asyncio.TimerHandle] = []
@@ -171,6 +174,7 @@ class Cleaner:
         gpus = (gpu.info for gpu in self._monitor.fleet.host(name).gpus if gpu.info.key in keys)
         scope = exact_scope((name, info) for info in gpus)
         policy = Policy(hold_s=hold_s, scope=scope, baselines=self._baselines)
+        self._numbers[name] = self._numbers.get(name, 0) + 1
         self._prover.start(name, policy)
 
     def _told(self, key: str, tell: Tell, proof: Proof) -> None:
@@ -178,20 +182,31 @@ class Cleaner:
         if tell.moment is Moment.PROVEN:
             one = self.cleanings[key]
             one.times = replace(one.times, proven_s=self._clock.now())
-            self._later(SETTLE_S, lambda: self._judge(key, must=True))
+        if tell.moment in (Moment.PROVEN, Moment.BROKE):
+            number = self._numbers[key]
+            self._later(SETTLE_S, lambda: self._judge(key, must=number))
         # After the event: the prover is in the middle of it.
         asyncio.get_running_loop().call_soon(self._judge, key)
 
-    def _judge(self, key: str, must: bool = False) -> None:
-        """End a proof that is decided; a proven one when it is explained, or in the end without."""
+    def _judge(self, key: str, must: int = 0) -> None:
+        """End a proof that is decided, when scans and names came that explain it.
+
+        After a while it ends without them: `must` is the number of the proof that was waited for.
+        """
         one = self.cleanings[key]
         if one.state.phase is not Phase.HOLDING:
             return
         proof = self._prover.proof(key)
         is_broken = proof.state is State.BROKEN
-        if not is_broken and not (proof.is_proven and (proof.is_explained or must)):
+        if not is_broken and not proof.is_proven:
             return
-        self._proofs[key] = proof
+        is_unsettled = any(map(waits_for_name, proof.hosts)) or not (
+            is_broken or proof.is_explained
+        )
+        if is_unsettled and must != self._numbers[key]:
+            return
+        self._prover.settle(key)
+        self._proofs[key] = self._prover.proof(key)
         self._prover.stop(key)
         self._monitor.rate(key, None, by=PACE)
         one.feed(ev.ProofEnded(is_proven=not is_broken))

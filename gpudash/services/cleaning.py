@@ -28,8 +28,8 @@ from gpudash.core.events import Event, Sample
 from gpudash.core.model import Host, Link, Problem
 from gpudash.core.record import Line
 from gpudash.services.courier import Courier
-from gpudash.services.ground import Ground, Wish, is_unsure, plan_now, readable, used_in_scope
-from gpudash.services.pickup import Pickup
+from gpudash.services.ground import AGAIN_S, Ground, Wish, host_now, plan_surely, used_in_scope
+from gpudash.services.pickup import picked_up
 from gpudash.services.remains import Remains
 from gpudash.sources.base import SourceError
 
@@ -43,8 +43,6 @@ MOST_SCANS = 5
 """After an order, before what became of it is called unknown."""
 LOOKS = 4
 """Before memory after an order is called nobody's."""
-AGAIN_S = 0.5
-"""Between two tries to reach a host that was lost."""
 
 
 class Cleaning:
@@ -98,8 +96,11 @@ class Cleaning:
         return self._ground.monitor.fleet.host(self.name)
 
     def confirm(self, given: Given, digest: str = "") -> None:
-        """Agree to a plan: to the one of this digest, else to the newest that was shown."""
-        if self.state.plan is None:
+        """Agree to a plan: to the one of this digest, else to the newest that was shown.
+
+        A host that waits for no consent any more is left: it went down while somebody was asked.
+        """
+        if self.state.plan is None or not self.waits_for_consent:
             return
         digest = digest or self.state.plan.digest
         now = self._ground.clock.now()
@@ -115,7 +116,7 @@ class Cleaning:
             self.offer(ev.Cancelled())
 
     def give_up(self) -> None:
-        """Wait no longer for what can be waited for no longer."""
+        """Wait no longer."""
         self.offer(ev.Cancelled())
 
     def force(self) -> None:
@@ -245,16 +246,19 @@ class Cleaning:
         """Look at the host and plan; where that fails, LinkBack or nothing tries again."""
         if self._is_scanning:
             return
+        if (
+            (problem := self.host.problem)
+            and self.host.link is Link.DOWN
+            and not self.state.is_sent
+        ):
+            self._fail(problem)
+            return
         self._is_scanning = True
         try:
             await self._pick_up()
-            plan, names = await plan_now(self.name, self._wish, self._ground)
-            looks = LOOKS if self.state.phase is Phase.RESCANNING else 1
-            while looks > 1 and is_unsure(plan):
-                # Whoever takes memory is listed, and has its handle, a moment later.
-                looks -= 1
-                await asyncio.sleep(AGAIN_S)
-                plan, names = await plan_now(self.name, self._wish, self._ground)
+            # After an order memory is not called nobody's at first sight.
+            looks = LOOKS if self.state.phase is Phase.RESCANNING or self.picked_up else 1
+            plan, names = await plan_surely(self.name, self._wish, self._ground, looks)
         except SourceError as error:
             log.warning("[%s] no scan: %s", self.name, error)
             self._failures += 1
@@ -279,21 +283,13 @@ class Cleaning:
     # -- words and numbers ---------------------------------------------------------------------
 
     def _host_now(self) -> float:
-        """Return what the host's clock shows now, as far as its newest sample tells."""
-        host = self.host
-        if host.host_monotonic_s is None or host.received_s is None:
-            return 0.0
-        return host.host_monotonic_s + (self._ground.clock.now() - host.received_s)
+        return host_now(self.host, self._ground.clock.now())
 
     async def _pick_up(self) -> None:
         """Before anything else, learn what orders of earlier runs came to here."""
         before, self._before = self._before, ()
         if before:
-            await readable(self.name, self._ground)
-        for one in before:
-            pickup = Pickup(one, self._ground)
-            if says := await pickup.fetch(self._wish.pickup_s):
-                self.picked_up += (PickedUp(run=one.run, says=says, targets=pickup.targets),)
+            self.picked_up += await picked_up(before, self._ground, self._wish.pickup_s)
 
     def _write(self, line: Line) -> None:
         self._ground.run.write(line)

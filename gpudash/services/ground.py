@@ -20,6 +20,8 @@ from gpudash.services.monitor import FleetMonitor
 from gpudash.services.recorder import Run
 
 LOOK_S = 0.02
+AGAIN_S = 0.5
+"""Between two tries of what did not come to anything."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -64,6 +66,13 @@ def used_in_scope(host: Host, plan: Plan | None) -> tuple[tuple[str, int | None]
     return tuple(found)
 
 
+def host_now(host: Host, now_s: float) -> float:
+    """Return what the host's clock shows now, as far as its newest sample tells."""
+    if host.host_monotonic_s is None or host.received_s is None:
+        return 0.0
+    return host.host_monotonic_s + (now_s - host.received_s)
+
+
 def is_unsure(plan: Plan) -> bool:
     """Tell whether a plan leaves open who holds something."""
     unsure = (Outcome.UNATTRIBUTED, Outcome.UNKNOWN)
@@ -103,3 +112,18 @@ async def plan_now(
     answers = await ask_managers(monitor.looking(name), host, scan)
     plan = plan_host(host, scan, request, at_s=ground.clock.now(), answers=answers)
     return plan, tuple(sorted(names.items()))
+
+
+async def plan_surely(
+    name: str, wish: Wish, ground: Ground, looks: int
+) -> tuple[Plan, tuple[tuple[str, str], ...]]:
+    """Return a plan as `plan_now` does, of at most so many looks until it is sure who holds what.
+
+    Whoever takes memory is listed, and has its handle, a moment later. Raises as `plan_now`.
+    """
+    plan, names = await plan_now(name, wish, ground)
+    while looks > 1 and is_unsure(plan):
+        looks -= 1
+        await asyncio.sleep(AGAIN_S)
+        plan, names = await plan_now(name, wish, ground)
+    return plan, names

@@ -15,6 +15,7 @@ from gpudash.core.events import Foreseen
 from gpudash.core.holders import scan_need
 from gpudash.core.model import Link
 from gpudash.services.clock import Clock
+from gpudash.services.managers import ask_managers
 from gpudash.services.monitor import FleetMonitor
 from gpudash.sources.base import SourceError
 
@@ -22,6 +23,7 @@ log = logging.getLogger(__name__)
 
 LOOK_S = 0.5
 AGAIN_S = 60.0
+ANYTHING = Request()
 AT_ONCE = 4
 """So many hosts are looked at side by side."""
 
@@ -29,9 +31,10 @@ AT_ONCE = 4
 class Outlook:
     """Keeps what is known of families up to date on every host of a monitor."""
 
-    def __init__(self, monitor: FleetMonitor, clock: Clock) -> None:
-        """Look at nothing yet."""
+    def __init__(self, monitor: FleetMonitor, clock: Clock, request: Request = ANYTHING) -> None:
+        """Look at nothing yet; `request` is what a cleanup from the screen would ask for."""
         self._monitor = monitor
+        self._request = request
         self._clock = clock
         self._seen: dict[str, tuple[frozenset[int], float]] = {}
         self._task: asyncio.Task[None] | None = None
@@ -70,5 +73,8 @@ class Outlook:
         except SourceError as error:
             log.info("[%s] families are not known: %s", name, error)
             return
-        plan = plan_host(self._monitor.fleet.host(name), scan, Request(), at_s=self._clock.now())
+        host = self._monitor.fleet.host(name)
+        # Whether a manager still knows what it ran decides what `c` would do.
+        answers = await ask_managers(self._monitor.looking(name), host, scan)
+        plan = plan_host(host, scan, self._request, at_s=self._clock.now(), answers=answers)
         self._monitor.learn(name, Foreseen(kin=kin_of(plan)))

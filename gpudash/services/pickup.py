@@ -13,10 +13,11 @@ from dataclasses import replace
 from gpudash.core.cleanup.lines import report_line, target_row
 from gpudash.core.cleanup.progress import Target, after, lost
 from gpudash.core.cleanup.reports import Done, Report
+from gpudash.core.cleanup.results import PickedUp
 from gpudash.core.cleanup.unfinished import Unfinished
 from gpudash.core.record import Line
 from gpudash.services.courier import ORDER_PATIENCE_S, RELEASED
-from gpudash.services.ground import Ground
+from gpudash.services.ground import Ground, readable
 from gpudash.services.record_files import RecordError
 from gpudash.sources.base import SourceError
 
@@ -124,3 +125,19 @@ class Pickup:
                 "targets": [target_row(one) for one in self.targets],
             },
         )
+
+
+async def picked_up(
+    before: tuple[Unfinished, ...], ground: Ground, patience_s: float
+) -> tuple[PickedUp, ...]:
+    """Fetch what these orders came to, one after the other; return what is to be told.
+
+    Each host is waited for until it can be read.
+    """
+    found: list[PickedUp] = []
+    for one in before:
+        await readable(one.host, ground)
+        pickup = Pickup(one, ground)
+        if says := await pickup.fetch(patience_s):
+            found.append(PickedUp(run=one.run, says=says, targets=pickup.targets))
+    return tuple(found)

@@ -235,6 +235,27 @@ def read_record(folder: Path, run: str) -> Record:
     return parse_record(run, data)
 
 
+def is_being_written(folder: Path, run: str) -> bool:
+    """Tell whether a living gpudash certainly writes a record; without locks nobody knows."""
+    if sys.platform == "win32":
+        return False
+    import fcntl
+
+    try:
+        fd = _opened(folder / f"{run}{SUFFIX}")
+    except OSError:
+        return False
+    try:
+        fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return True
+    except OSError:
+        return False
+    finally:
+        os.close(fd)
+    return False
+
+
 def _has_line(path: Path) -> bool:
     """Tell whether a record has its first line: where the disk was full, it has not even that."""
     try:

@@ -42,10 +42,11 @@ class Remains:
     async def look(self, state: State, *, remove: bool) -> None:
         """Look for what is left, and remove segments that nobody maps where that is asked for."""
         families = _picked(state)
-        pids = {pid for family in families for pid in family.pids}
-        pids |= {target.identity.pid for target in state.targets}
+        born = {one.pid: one.identity.start_ticks for family in families for one in family.members}
+        born |= {one.identity.pid: one.identity.start_ticks for one in state.targets}
         arguments: dict[str, object] = {
-            "pids": sorted(pids),
+            "pids": sorted(born),
+            "starts": [born[pid] for pid in sorted(born)],
             "known": sorted(self._known),
             "ports": sorted({port for family in families for port in family.ports}),
             "uids": sorted({family.uid for family in families}),

@@ -1,12 +1,22 @@
-"""Finds, in the records of this user, orders whose end nobody has written down."""
+"""Finds, in the records of this user, orders whose end nobody has written down.
+
+An order that a living gpudash follows is none of them: its reports are that one's to fetch.
+"""
 
 from __future__ import annotations
 
 import logging
+from pathlib import Path
 
 from gpudash.core.cleanup.unfinished import Unfinished, unfinished_of
 from gpudash.core.record import Record
-from gpudash.services.record_files import RecordError, list_runs, read_record, records_folder
+from gpudash.services.record_files import (
+    RecordError,
+    is_being_written,
+    list_runs,
+    read_record,
+    records_folder,
+)
 
 log = logging.getLogger(__name__)
 
@@ -14,14 +24,25 @@ MOST_RECORDS = 40
 """The newest; an older order's reports are kept nowhere any more."""
 
 
-def unfinished_orders() -> tuple[Unfinished, ...]:
-    """Return the orders of recent runs whose end is on no record."""
-    folder = records_folder()
+def clean_records(folder: Path) -> tuple[Record, ...]:
+    """Return the newest records of cleanups, the one that was written last first."""
     records: list[Record] = []
     try:
-        for run in list_runs(folder)[:MOST_RECORDS]:
-            if "-clean-" in run:
-                records.append(read_record(folder, run))
+        runs = [run for run in list_runs(folder) if "-clean-" in run]
+        records += [read_record(folder, run) for run in runs[:MOST_RECORDS]]
     except (OSError, RecordError) as error:
         log.warning("records can't be read: %s", error)
-    return unfinished_of(records)
+    return tuple(records)
+
+
+def unfinished_orders(folder: Path | None = None) -> tuple[Unfinished, ...]:
+    """Return the orders of recent runs whose end is on no record."""
+    folder = folder or records_folder()
+    return unfinished_in(clean_records(folder), folder)
+
+
+def unfinished_in(records: tuple[Record, ...], folder: Path) -> tuple[Unfinished, ...]:
+    """Return the orders of these records whose end is on none of them, and nobody's concern."""
+    found = unfinished_of(records)
+    followed = {run for run in {one.run for one in found} if is_being_written(folder, run)}
+    return tuple(one for one in found if one.run not in followed)

@@ -15,10 +15,10 @@ from gpudash.core.choosing import Wish
 from gpudash.core.errors import ExitCode, GpudashError
 from gpudash.core.events import Event
 from gpudash.core.model import Fleet, Gpu, Host, Link
-from gpudash.core.proof import HostProof, Moment, Policy, Proof, State, Tell
+from gpudash.core.proof import Moment, Policy, Proof, State, Tell
 from gpudash.core.proofwords import delay_words, evidence_words, tell_words
 from gpudash.core.units import format_duration
-from gpudash.core.waiting import Ending, hopeless, in_the_way, out_of_time
+from gpudash.core.waiting import Ending, hopeless, in_the_way, out_of_time, waits_for_name
 from gpudash.services.clock import Clock
 from gpudash.services.monitor import FleetMonitor
 from gpudash.services.proof_record import write_told
@@ -229,7 +229,7 @@ class WaitForAll(Wait):
     def _settle(self, proof: Proof) -> None:
         """End when the scans and names came that explain it, or after a while without them."""
         self.decided = self.decided or self.stage.monitor.fleet
-        if proof.is_explained and not any(_waits_for_name(one) for one in proof.hosts):
+        if proof.is_explained and not any(waits_for_name(one) for one in proof.hosts):
             self.end(_ending(proof))
         elif not self._settles:
             self._settles = True
@@ -255,18 +255,6 @@ class WaitForAll(Wait):
         of = format_duration(proof.policy.hold_s, tenths=True)
         words = [evidence_words(one.evidence) for one in holding if one.evidence]
         return f"{least_s:.1f} of {of} · {'; '.join(words[:2])}"
-
-
-def _waits_for_name(proof: HostProof) -> bool:
-    """Tell whether somebody is still being asked for.
-
-    The driver lists a pid when its context is ready, some time after the memory. What was held from
-    the start has been listed since long.
-    """
-    broken = proof.broken
-    if proof.state is not State.BROKEN or broken is None or broken.is_settled:
-        return False
-    return broken.who is not None or broken.clear_s is not None
 
 
 def _ending(proof: Proof) -> Ending:

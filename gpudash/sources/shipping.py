@@ -57,6 +57,7 @@ ORDER_MODULES = (
     "gpudash.probe.orders",
     "gpudash.probe.carrier",
     "gpudash.probe.relay",
+    "gpudash.probe.sharing",
     "gpudash.probe.leavings",
     "gpudash.probe.ports",
     "gpudash.probe.preflight",

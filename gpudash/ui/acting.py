@@ -13,7 +13,9 @@ from textual.app import App
 from textual.driver import Driver
 
 from gpudash.core.baselines import Baselines
+from gpudash.core.cleanup.planner import Request
 from gpudash.services.clock import Clock
+from gpudash.services.earlier import Earlier
 from gpudash.services.monitor import FleetMonitor
 from gpudash.services.outlook import Outlook
 from gpudash.services.recorder import Recorder
@@ -61,7 +63,8 @@ class ActingApp(App[None]):
         self._scene.is_readonly = clean is None
         self._proof = self._proving(monitor)
         self._cleanups = self._cleaning(monitor)
-        self._outlook = Outlook(monitor, clock)
+        self._outlook = self._foreseeing(monitor)
+        self._earlier = self._remembering(monitor)
 
     def watch_on(self) -> None:
         """Prove, and keep up who belongs together, from now on."""
@@ -74,6 +77,8 @@ class ActingApp(App[None]):
 
             self._clean.teller.to = tell
             self._outlook.start()
+        if self._earlier is not None:
+            self._earlier.start()
 
     def _tell_trouble(self, problem: str) -> None:
         """Say that a record can't be written: a cleanup goes without it then."""
@@ -81,6 +86,8 @@ class ActingApp(App[None]):
 
     async def watch_no_more(self) -> None:
         """Let go of everything but the monitor."""
+        if self._earlier is not None:
+            await self._earlier.close()
         await self._outlook.close()
         await self._cleanups.close()
         await self._proof.close()
@@ -106,7 +113,8 @@ class ActingApp(App[None]):
         self._monitor = monitor
         self._proof = self._proving(monitor)
         self._cleanups = self._cleaning(monitor)
-        self._outlook = Outlook(monitor, self._clock)
+        self._outlook = self._foreseeing(monitor)
+        self._earlier = self._remembering(monitor)
 
     async def on_event(self, event: events.Event) -> None:
         """Take note of when keys were pressed, before anybody gets them."""
@@ -142,6 +150,19 @@ class ActingApp(App[None]):
             self.repaint,
             confirms_always=confirms_always,
         )
+
+    def _foreseeing(self, monitor: FleetMonitor) -> Outlook:
+        request = self._clean.request if self._clean else Request()
+        return Outlook(monitor, self._clock, request)
+
+    def _remembering(self, monitor: FleetMonitor) -> Earlier | None:
+        """Return what asks for earlier orders; a read-only screen asks for none.
+
+        What is made up has no past, though its hosts may be called like real ones.
+        """
+        if self._clean is None or monitor.fleet.is_simulated:
+            return None
+        return Earlier(monitor, self._clock, self._clean.recorder, known=self._cleanups.remember)
 
     def repaint_soon(self) -> None:
         """Let the next tick paint, whatever else happened."""

@@ -75,6 +75,10 @@ class Cleanups:
         """Tell whether a cleanup is on the screen."""
         return self.view() is not None
 
+    def remember(self, cleaned: frozenset[str]) -> None:
+        """Take note of hosts that were cleaned before this gpudash began."""
+        self._cleaned |= cleaned
+
     def view(self) -> CleaningView | None:
         """Return the cleanups under way; None while nothing is, or all is in the proof's hands."""
         return self._round.progress(self._clock) if self._round else None
@@ -197,11 +201,17 @@ class Cleanups:
         for plan in plans:
             one = round_.cleanings[plan.host]
             given = given_for(plan, frozenset(id_ for host, id_ in turned if host == plan.host))
+            if not one.waits_for_consent:
+                continue
             if given.is_confirmed:
                 self._note(plan.host, round_.begun_words(plan, given), "going")
                 one.confirm(given, plan.digest)
             else:
                 one.give_up()
+        for name, one in round_.cleanings.items():
+            if one.problem is not None:
+                words = f"left out of the cleanup, nobody was signalled: {one.problem.title}"
+                self._note(name, words, "warn")
         self._heard()
         self._repaint()
 

@@ -54,6 +54,11 @@ class CleanWays:
     rules: tuple[Rule, ...] = ()
     """Who is protected besides."""
 
+    @property
+    def request(self) -> Request:
+        """Return what every cleanup from the screen asks for."""
+        return Request(rules=self.rules, baselines=self.baselines)
+
     def maker(self, monitor: FleetMonitor, clock: Clock) -> MakeCleaner:
         """Return what begins cleanups over a monitor."""
 
@@ -73,7 +78,7 @@ class CleanWays:
                 )
             )
             cleaner = Cleaner(
-                Wish(scope=scope, request=Request(rules=self.rules)),
+                Wish(scope=scope, request=self.request),
                 monitor,
                 clock,
                 scanner(monitor),

@@ -50,8 +50,12 @@ def test_a_killed_gpudash_leaves_a_finished_order_and_its_reports(stage: Stage) 
     told = stage.gpudash("explain", run)
     assert b"no end is on record" in told.stdout
     assert f"gpudash clean --resume {run}".encode() in told.stderr
-    done = clean(stage, "--resume", run)
+    done = clean(stage, "--resume", run, "--hold", "500ms")
     assert done.code == 0, done.text
+    # What was ended is proven as after any other cleanup, and nobody is signalled for it.
+    assert done.host["proof"]["state"] == "PROVEN"
+    assert (done.host["ordered"], done.host["hold"]["hold_s"]) == (False, 0.5)
+    assert ", held " in done.host["says"]
     (before,) = done.host["picked_up"]
     assert before["run"] == run
     assert [(one["pid"], one["fate"]) for one in before["targets"]] == [(holder, "ended")]
@@ -61,6 +65,23 @@ def test_a_killed_gpudash_leaves_a_finished_order_and_its_reports(stage: Stage) 
     again = stage.gpudash("clean", "--resume", run)
     assert again.returncode == 2
     assert b"unaccounted" in again.stderr
+
+
+@in_a_room
+def test_what_is_held_after_a_resume_is_held(stage: Stage) -> None:
+    """The exit code is that of what reads now, and what holds it is left."""
+    scene = Scene(stage)
+    holder, other = scene.holder(0, ignore_term=True), scene.holder(1)
+    process = scene.begin("--yes", "--grace", "1s", "--pid", str(holder))
+    scene.wait_for_line("signal", "SIGTERM")
+    process.send_signal(signal.SIGKILL)
+    process.wait()
+    wait_for(lambda: not scene.is_alive(holder))
+    done = clean(stage, "--resume", scene.records()[-1].stem)
+    assert (done.code, done.host["exit_code"]) == (1, 1), done.text
+    assert [one["fate"] for one in done.host["picked_up"][0]["targets"]] == ["ended"]
+    assert done.host["proof"] is None
+    assert scene.is_alive(other)
 
 
 @in_a_room

@@ -15,6 +15,8 @@ from gpudash.core.model import GpuReading, Kind
 from gpudash.core.wire import (
     MAX_LINE_BYTES,
     MAX_NOISE_BYTES,
+    MAX_PARTS,
+    PART_CHARS,
     READING_FIELDS,
     LineDecoder,
     encode_command,
@@ -460,3 +462,27 @@ def test_a_command_is_one_line() -> None:
 )
 def test_endings(status: int, title: str) -> None:
     assert ending(status)[0] == title
+
+
+# -- long commands -----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("count", [1, 1000, 20_000, 120_000])
+def test_a_long_command_goes_in_parts_that_each_fit(count: int) -> None:
+    numbers = list(range(10_000_000, 10_000_000 + count))
+    text = 'a "quoted" \\ line\n' * 3
+    data = encode_command(7, "leavings", pids=numbers, text=text)
+    lines = data.splitlines(keepends=True)
+    assert all(len(line) <= MAX_LINE_BYTES for line in lines)
+    values = [json.loads(line) for line in lines]
+    if len(values) > 1:
+        assert [(one["do"], one["n"], one["of"]) for one in values] == [
+            ("part", number, len(values)) for number in range(len(values))
+        ]
+        values = [json.loads("".join(one["text"] for one in values))]
+    assert values == [{"id": 7, "do": "leavings", "pids": numbers, "text": text}]
+
+
+def test_a_command_that_is_too_long_is_none() -> None:
+    with pytest.raises(ValueError, match="no command"):
+        encode_command(7, "leavings", text="x" * (MAX_PARTS * PART_CHARS + 1))

@@ -5,13 +5,15 @@ from __future__ import annotations
 import os
 import signal
 import subprocess
+import sys
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from subprocess import PIPE
 from typing import Any
 
 import pytest
 
-from gpudash.core.cleanup.reports import Began, Done, Exited, Sent, StepEnded
+from gpudash.core.cleanup.reports import Began, Done, Exited, Refused, Sent, StepEnded
 from gpudash.core.events import OrderTold
 from gpudash.probe.devices import INITIAL_PID_NAMESPACE
 from gpudash.sources import shipping
@@ -204,3 +206,49 @@ def test_a_carrier_keeps_nothing_of_the_link(
         told(program, "done")
         drop(program, run)
     assert code(process) == -9
+
+
+MANY = 1500
+SPAWNING = (
+    "import os,sys\n"
+    "for _ in range(int(sys.argv[1])):\n"
+    "  if os.fork()==0:\n"
+    "    os.close(0);os.close(1);os.read(3,1);os._exit(0)\n"
+    "print(flush=True);sys.stdin.read()\n"
+)
+
+
+def test_an_order_for_1500_processes_is_carried_out(
+    hand: Hands, request: pytest.FixtureRequest
+) -> None:
+    """It is longer than a line, and needs more descriptors than a process has by default."""
+    read, write = os.pipe()
+    with subprocess.Popen(
+        [sys.executable, "-ISc", SPAWNING.replace("os.read(3", f"os.read({read}"), str(MANY)],
+        stdin=PIPE,
+        stdout=PIPE,
+        pass_fds=(read,),
+    ) as parent:
+        try:
+            assert parent.stdout is not None
+            parent.stdout.readline()
+            text = Path(f"/proc/{parent.pid}/task/{parent.pid}/children").read_text()
+            members = [identity(int(pid)) for pid in text.split()]
+            assert len(members) == MANY
+            run = name(request)
+            wanted = order(run, [family([identity(parent.pid), *members], KILL)])
+            with hand() as program:
+                program.send(1, "order", order=wanted)
+                assert program.of("ack", id=1)["ok"]
+                told(program, "done")
+                reports = [one.report.told for one in program.events if isinstance(one, OrderTold)]
+                pids = {parent.pid, *(member[0] for member in members)}
+                assert {one.pid for one in reports if isinstance(one, Sent)} == pids
+                assert {one.pid for one in reports if isinstance(one, Exited)} == pids
+                assert not [one for one in reports if isinstance(one, Refused)]
+                drop(program, run)
+            assert parent.wait() == -9
+        finally:
+            # Whoever is left reads the end of this.
+            os.close(write)
+            os.close(read)

@@ -14,7 +14,7 @@ import pytest
 
 from gpudash.core.events import Ack
 from gpudash.core.names import printable
-from gpudash.core.wire import MAX_LINE_BYTES
+from gpudash.core.wire import MAX_LINE_BYTES, encode_command
 from gpudash.sources import shipping
 from tests.probe.running import Program
 
@@ -179,3 +179,19 @@ def test_it_never_touches_nvml() -> None:
     text = "".join(shipping.source_of(name) for name in shipping.HAND_MODULES)
     assert "pynvml" not in text
     assert "ctypes" not in text
+
+
+def test_a_long_command_is_joined_from_its_parts(hand: Program) -> None:
+    pids = list(range(4_000_000, 4_020_000))
+    lines = encode_command(1, "process", pids=[os.getpid(), *pids]).splitlines(keepends=True)
+    assert len(lines) > 2
+    hand.child.write(b"".join(lines))
+    first = hand.until(lambda line: line["t"] == "ack" and line["id"] == 1)
+    assert first["ok"]
+    # With a part missing, twice, or without its beginning it is none, and the next one is whole.
+    for cut in (lines[1:], [lines[0], *lines[2:]], [*lines[:2], *lines[1:]]):
+        hand.child.write(b"".join(cut))
+    hand.send(2, "process", pids=[os.getpid()])
+    answer = hand.of("ack", id=2)
+    assert answer["ok"]
+    assert not [line for line in hand.lines if line.get("do") == "part" or line.get("id") == 0]

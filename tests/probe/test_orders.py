@@ -59,7 +59,7 @@ def crowd() -> Iterator[Crowd]:
         yield crowd
 
 
-@pytest.fixture(params=["pidfd", "without"])
+@pytest.fixture(params=["pidfd", "half", "without", "full"])
 def kernel(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
     """Run with descriptors of processes and on a kernel that has none."""
     if request.param == "without":
@@ -68,6 +68,14 @@ def kernel(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> s
             raise OSError(errno.ENOSYS, "no such call")
 
         monkeypatch.setattr(target, "open_descriptor", none)
+    if request.param == "half":
+
+        def forbidden(_fd: int, _number: int) -> None:
+            raise OSError(errno.EPERM, "a sandbox")
+
+        monkeypatch.setattr(target, "send_by_descriptor", forbidden)
+    if request.param == "full":
+        monkeypatch.setattr(target, "is_spare", lambda _fd: False)
     return str(request.param)
 
 
@@ -214,6 +222,37 @@ def test_who_became_another_program_after_it_was_bound_gets_nothing(crowd: Crowd
     assert [line["why"] for line in record.of("refused")] == ["changed"]
     assert record.signals() == []
     assert process.poll() is None
+
+
+def test_what_changes_while_the_descriptor_fails_gets_no_bare_signal(
+    crowd: Crowd, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    process = crowd.add()
+    _, *wanted = identity(process.pid)
+    bound = target.Target(process.pid, wanted)
+
+    def becomes_another(_fd: int, _number: int) -> None:
+        found = look(process.pid)
+        monkeypatch.setattr(target, "look", lambda _pid: [found[0] + 1, *found[1:]])
+        raise OSError(errno.ENOSYS, "no such call")
+
+    monkeypatch.setattr(target, "send_by_descriptor", becomes_another)
+    monkeypatch.setattr(os, "kill", lambda *_: pytest.fail("it was signalled"))
+    with pytest.raises(target.Refused) as refused:
+        bound.send(15)
+    assert refused.value.word == "changed"
+    monkeypatch.undo()
+    bound.close()
+    assert process.poll() is None
+
+
+def test_a_signal_by_the_bare_pid_is_told(crowd: Crowd, kernel: str) -> None:
+    process = crowd.add()
+    record = Record()
+    carry(begun(order(family([identity(process.pid)], step("TERM", "roots"))), record))
+    (sent,) = record.of("sent")
+    assert sent.get("by") == (None if kernel == "pidfd" else "pid")
+    assert code(process) == -15
 
 
 def test_own_room_is_refused() -> None:
@@ -436,7 +475,7 @@ def test_an_order_for_another_place_is_none(change: dict[str, Any]) -> None:
         {"families": [family([[5, 1, 0, None]], step("KILL", [1]))]},
         {"families": [family([[5, 1, 0, None]], step("KILL", [-1]))]},
         {"families": [family([[5, 1, 0, None]], step("KILL", ["0"]))]},
-        {"families": [family([[5, 1, 0, None]] * 1001, KILL)]},
+        {"families": [family([[5, 1, 0, None]] * 10_001, KILL)]},
         {"families": [{"f": 0, "run": [[]], "for": 1}]},
         {"families": [{"f": 0, "run": [["a", 1]], "for": 1}]},
     ],

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from textual import events
 
 from gpudash.core.cleanup.phases import Phase
+from gpudash.core.errors import ExitCode
+from gpudash.core.model import Link, Problem
 from gpudash.ui.keystrokes import Keystrokes
 from tests.ui.cleaning import Cleaned, cleaned
 from tests.ui.test_screens import check_golden
@@ -174,8 +177,6 @@ async def test_rows_that_swap_behind_the_plan_change_nobody_in_it(tmp_path: Path
         before = [family.id for family in plan.view.plans[0].families]
         fleet = shown.app._monitor.fleet
         host = fleet.hosts[0]
-        from dataclasses import replace
-
         swapped = replace(host, kin=tuple(reversed(host.kin)), gpus=tuple(reversed(host.gpus)))
         shown.app._monitor.fleet = replace(fleet, hosts=(swapped,))
         shown.app.repaint()
@@ -281,7 +282,7 @@ async def test_one_key_is_enough_where_all_are_leftovers_of_ones_own(tmp_path: P
         assert shown.orders == []
         shown.let_read()
         await shown.press("escape")
-        shown.app._cleanups._cleaned.add(name)
+        shown.app._cleanups.remember(frozenset({name}))
         shown.clock.ahead_s += 1.0
         await shown.press("c")
         await shown.until(lambda: bool(shown.orders))
@@ -293,7 +294,7 @@ async def test_one_key_with_others_after_it_is_none(tmp_path: Path) -> None:
         name = "node07"
         shown.app._scene.focus = name
         await shown.until(lambda: bool(shown.app._monitor.fleet.host(name).kin))
-        shown.app._cleanups._cleaned.add(name)
+        shown.app._cleanups.remember(frozenset({name}))
         for text in ("cd /data/city\n", "xc"):
             shown.clock.ahead_s += 1.0
             await shown.burst(text)
@@ -308,7 +309,7 @@ async def test_always_asks(tmp_path: Path) -> None:
         name = "node07"
         shown.app._scene.focus = name
         await shown.until(lambda: bool(shown.app._monitor.fleet.host(name).kin))
-        shown.app._cleanups._cleaned.add(name)
+        shown.app._cleanups.remember(frozenset({name}))
         shown.clock.ahead_s += 1.0
         await shown.opened("c")
         await shown.settled()
@@ -364,3 +365,109 @@ async def test_the_plan_as_text(tmp_path: Path, size: tuple[int, int]) -> None:
         rows = ["".join(text for text, _ in row) for row in plan._rows.rows]
         assert len({len(row) for row in rows}) == 1
         check_golden(f"plan-{size[0]}x{size[1]}", "\n".join(row.rstrip() for row in rows))
+
+
+# -- a host that can't be reached, and what changes under a key ------------------------------------
+
+GONE = Problem(
+    title="no answer", sentence="The host does not answer.", exit_code=ExitCode.UNREACHABLE
+)
+
+
+def take_down(shown: Cleaned, name: str) -> None:
+    """Let a host that is being looked at be lost."""
+    round_ = shown.app._cleanups._round
+    assert round_ is not None
+    round_.cleanings[name]._fail(GONE)
+
+
+async def test_a_host_that_is_out_of_reach_holds_up_nobody(tmp_path: Path) -> None:
+    async with cleaned(tmp_path, "fleet:7x2", (120, 60)) as shown:
+        await shown.press("a", "C")
+        take_down(shown, "node03")
+        await shown.until(lambda: shown.is_planning and shown.plan._painted_s is not None)
+        assert len(shown.plan.view.plans) == 6
+        text = shown.text()
+        assert "The host does not answer. Nobody is signalled there" in text
+        shown.let_read()
+        await shown.press("y")
+        await shown.until(lambda: bool(shown.orders))
+        left = {machine.name: machine.deeds.orders for machine in shown.machines}
+        assert [name for name, orders in left.items() if orders] == ["node07"]
+        assert shown.phase("node03") is Phase.DONE
+        happened = shown.app._monitor.fleet.happenings
+        told = [one.words for one in happened if one.host == "node03"]
+        assert "left out of the cleanup, nobody was signalled: no answer" in told
+
+
+async def test_a_host_that_was_down_before_is_not_waited_for(tmp_path: Path) -> None:
+    async with cleaned(tmp_path, "fleet:7x2", (120, 60)) as shown:
+        monitor = shown.app._monitor
+        host = replace(monitor.fleet.host("node03"), link=Link.DOWN, problem=GONE)
+        hosts = tuple(host if one.name == "node03" else one for one in monitor.fleet.hosts)
+        monitor.fleet = replace(monitor.fleet, hosts=hosts)
+        await shown.opened("a", "C")
+        assert "Nobody is signalled there" in shown.text()
+
+
+async def test_a_host_that_goes_down_under_the_plan_is_read_again(tmp_path: Path) -> None:
+    async with cleaned(tmp_path, "fleet:7x2", (120, 60)) as shown:
+        await shown.press("a")
+        plan = await shown.opened("C")
+        shown.let_read()
+        plan._consider("y")
+        take_down(shown, "node03")
+        await shown.settled()
+        assert shown.orders == []
+        assert shown.is_planning
+        await shown.until(lambda: plan._painted_s is not None)
+        shown.let_read()
+        await shown.press("y")
+        await shown.until(lambda: bool(shown.orders))
+
+
+async def test_a_host_that_went_down_before_the_agreement_came_is_left(tmp_path: Path) -> None:
+    async with cleaned(tmp_path, "fleet:7x2", (120, 60)) as shown:
+        await shown.press("a")
+        plan = await shown.opened("C")
+        round_ = shown.app._cleanups._round
+        assert round_ is not None
+        seen = plan.view
+        round_.cleanings["node07"]._fail(GONE)
+        shown.app._cleanups._agree(seen.plans, seen.toggled)
+        await shown.settled()
+        assert shown.orders == []
+        assert shown.phase("node07") is Phase.DONE
+
+
+async def test_y_means_what_was_on_the_screen_when_it_was_pressed(tmp_path: Path) -> None:
+    async with cleaned(tmp_path) as shown:
+        plan = await shown.opened("c")
+        shown.let_read()
+        plan._consider("y")
+        # A click is no key: it comes after the press and before what the press does.
+        plan._turn("b")
+        assert "y  stop A and B" in shown.text() or plan.view.toggled
+        await shown.until(lambda: bool(shown.orders))
+        assert ordered_pids(shown) == RANKS
+
+
+@pytest.mark.parametrize("key", ["y", "b"])
+async def test_a_key_for_a_plan_that_is_gone_does_nothing(tmp_path: Path, key: str) -> None:
+    async with cleaned(tmp_path) as shown:
+        plan = await shown.opened("c")
+        shown.let_read()
+        plan._consider(key)
+        round_ = shown.app._cleanups._round
+        assert round_ is not None
+        one = round_.cleanings["gpu-a"]
+        assert one.state.plan is not None
+        other = replace(one.state.plan, scope=one.state.plan.scope[:1])
+        one.state = replace(one.state, plan=other)
+        shown.app._cleanups._heard()
+        # As if it had been read by now: the key was pressed before.
+        plan._painted_s = 0.0
+        await shown.settled()
+        assert shown.orders == []
+        assert shown.is_planning
+        assert not plan.view.toggled

@@ -45,7 +45,7 @@ def parse(words: list[str]) -> argparse.Namespace:
     plan.timeout_s = parse_duration(plan.timeout, flag="--timeout")
     plan.baselines = load_baselines()
     plan.given = Given(
-        is_confirmed=True,
+        is_confirmed=plan.resume is None,
         covers_alive=True,
         is_leftovers_only=plan.leftovers,
         manages=plan.managed,
@@ -111,7 +111,7 @@ def _parser() -> arguments.Parser:
     add(
         "--resume",
         metavar="RUN",
-        help="fetch what an order of an earlier run came to, and signal nobody",
+        help="fetch what an order of an earlier run came to and prove it; signals nobody",
     )
     add("--format", default="table", metavar="F", help=" | ".join(FORMATS))
     return parser
@@ -128,7 +128,6 @@ def _find_unfinished(plan: argparse.Namespace) -> None:
         raise UsageError(
             f"{run} has no order that is unaccounted for", hint=f"See: gpudash explain {run}"
         )
-    plan.dry_run = True
     plan.hosts = plan.hosts or list(dict.fromkeys(one.host for one in plan.unfinished))
 
 
@@ -138,7 +137,7 @@ def _mind_rules(plan: argparse.Namespace, config: Config) -> None:
     everywhere = config.top("readonly")
     if everywhere.value:
         locked = [way.name for way in plan.ways]
-    if locked and not plan.dry_run:
+    if locked and not (plan.dry_run or plan.resume):
         raise UsageError(
             f"{locked[0]} is read-only here: the configuration says so",
             hint="To see the plan: gpudash clean --dry-run",

@@ -114,6 +114,7 @@ class Driver:
                 one.confirm(self._plan.given)
             return
         self._show_plans(waiting)
+        shown = {one.name: one.state.plan.digest for one in waiting if one.state.plan is not None}
         if self._plan.yes:
             diagnostics.say(f"gpudash: the plan changed {MOST_TRIES} times; nothing was signalled")
         elif not can_ask():
@@ -121,10 +122,18 @@ class Driver:
         elif await self._is_agreed(cleaner):
             self._record.write(Line(kind="consent", says="a person said yes to the plan"))
             self.start_timer(cleaner)
-            for one in waiting:
-                one.confirm(self._plan.given)
+            self._confirm_shown(cleaner, shown)
             return
         cleaner.stop(Stop.DECLINED)
+
+    def _confirm_shown(self, cleaner: Cleaner, shown: dict[str, str]) -> None:
+        """Agree to the plans that were shown, on the hosts that still wait with exactly these."""
+        still = {one.name for one in cleaner.waiting}
+        for name, digest in shown.items():
+            if name in still:
+                cleaner.cleanings[name].confirm(self._plan.given, digest)
+            else:
+                diagnostics.say(f"gpudash: {name}: it went down meanwhile; nobody was signalled")
 
     def _needs_nobody(self, one: Cleaning) -> bool:
         """Tell whether a plan needs no question: --yes agrees to it, or it ends nobody."""

@@ -1,7 +1,9 @@
 """Whose a family is, and where it was started from.
 
 Another uid is foreign. Where everybody is uid 0 a uid says nothing: there the tmux server, the
-address of the ssh client, and the login session tell whose it is, in this order.
+login session, the container and the address of the ssh client tell whose it is, in this order. An
+address is of a machine and not of a person: it makes nothing of another living login ours. A family
+of several roots is as far from us as the farthest of them.
 """
 
 from __future__ import annotations
@@ -10,10 +12,13 @@ from dataclasses import dataclass
 from enum import Enum
 
 from gpudash.core.cleanup.families import Family
+from gpudash.core.cleanup.managing import CONTAINERS, identified
 from gpudash.core.cleanup.table import LOGINS, SHELLS, Table
 from gpudash.core.holding import Process
 from gpudash.core.units import format_duration
 
+CONNECTIONS = frozenset({"sshd", "sshd-session", "login", "dropbear", "mosh-server"})
+"""Somebody is there as long as one of these lives; a terminal multiplexer lives on alone."""
 FIRST_HUMAN_UID = 1000
 """Below are the accounts of services (login.defs)."""
 
@@ -48,38 +53,60 @@ class Origin:
 
 def origin_of(family: Family, table: Table) -> Origin:
     """Return where a family comes from, by its roots and what is above them."""
-    first = family.roots[0]
+    farthest = max(family.roots, key=lambda root: _FARNESS.index(_whose(root, table)))
     return Origin(
-        address=_address(first, table),
+        address=_address(farthest, table),
         is_below_login=any(_hangs_below_login(root, table) for root in family.roots),
         is_in_living_login=any(_is_in_living_login(root, table) for root in family.roots),
         age_s=max(member.age_s for member in family.members),
     )
 
 
-def belonging(family: Family, table: Table, origin: Origin) -> Belongs:
+def belonging(family: Family, table: Table) -> Belongs:
     """Tell whose a family is."""
-    root = family.roots[0]
+    return max((_whose(root, table) for root in family.roots), key=_FARNESS.index)
+
+
+_FARNESS = (Belongs.MINE, Belongs.OTHER_SESSION, Belongs.OTHER_USER)
+
+
+def _whose(root: Process, table: Table) -> Belongs:
     if table.uid is None or root.identity.uid != table.uid:
         return Belongs.OTHER_USER
-    if table.uid != 0 or table.me is None:
+    if table.uid != 0 or table.me is None or _is_my_session(root, table.me, table):
         return Belongs.MINE
-    return Belongs.MINE if _is_my_session(root, table, origin) else Belongs.OTHER_SESSION
+    return Belongs.OTHER_SESSION
 
 
-def _is_my_session(root: Process, table: Table, origin: Origin) -> bool:
-    me = table.me
-    if me is None:
-        return False
+def _is_my_session(root: Process, me: Process, table: Table) -> bool:
     mine, theirs = _tmux(me, table), _tmux(root, table)
     if mine and mine == theirs:
         return True
-    own_address = _address(me, table)
-    if own_address and origin.address:
-        return own_address == origin.address
     if root.login_session is not None and root.login_session == me.login_session:
         return True
-    return not origin.address and not origin.is_in_living_login
+    own_address, address = _address(me, table), _address(root, table)
+    if _is_in_living_login(root, table) or _is_below_another_door(root, me, table):
+        # In a container nobody need have logged in: its processes have the session of whoever
+        # started it. Who came into it by ssh has an address.
+        return not address and _are_in_one_container(root, me, table)
+    if own_address and address:
+        return own_address == address
+    return not address
+
+
+def _is_below_another_door(root: Process, me: Process, table: Table) -> bool:
+    """Tell whether it hangs below a login that is not ours, where no session number tells so."""
+    if None not in (root.login_session, me.login_session):
+        return False
+    return any(
+        one.comm in CONNECTIONS and one.pid > 1 and one.pid not in table.own
+        for one in table.ancestors(root)
+    )
+
+
+def _are_in_one_container(one: Process, other: Process, table: Table) -> bool:
+    first, second = identified(one, table), identified(other, table)
+    return first == second and first is not None and first[0] in CONTAINERS
 
 
 def other_logins(table: Table) -> int:

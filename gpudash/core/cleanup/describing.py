@@ -21,6 +21,7 @@ from gpudash.core.cleanup.frameworks import (
     grace_of,
     part_of,
 )
+from gpudash.core.cleanup.keepers import keeper_of
 from gpudash.core.cleanup.leftovers import (
     Finding,
     Life,
@@ -28,7 +29,7 @@ from gpudash.core.cleanup.leftovers import (
     family_ports,
     find_life,
 )
-from gpudash.core.cleanup.managing import Manager, manager_of
+from gpudash.core.cleanup.managing import Manager
 from gpudash.core.cleanup.plan import (
     Action,
     Condition,
@@ -58,9 +59,9 @@ def describe(
     """Return a family's row: who is in it, what would be done, and what that needs."""
     table = found.table
     origin = origin_of(family, table)
-    manager = manager_of(family.roots[0], table, answers)
+    manager = keeper_of(family, table, answers)
     finding = find_life(family, table, origin, manager)
-    belongs = belonging(family, table, origin)
+    belongs = belonging(family, table)
     shares = _shares(family, table, scope)
     needs = _needs(family, finding, belongs, origin, manager, shares)
     clients = family_clients(family)
@@ -106,7 +107,9 @@ def _needs(
     if manager is not None and not manager.is_gone:
         needs.add(Consent.MANAGED if manager.is_run else Consent.PRINTED)
     if belongs is Belongs.OTHER_USER:
-        is_service = manager is not None and family.roots[0].identity.uid < FIRST_HUMAN_UID
+        is_service = manager is not None and all(
+            root.identity.uid < FIRST_HUMAN_UID for root in family.roots
+        )
         if not is_service:
             needs.add(Consent.NAME)
     elif belongs is Belongs.OTHER_SESSION:

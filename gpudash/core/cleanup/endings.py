@@ -38,6 +38,7 @@ def unseen_of(
                 used_bytes=used,
                 words=_hidden_words(pid, table),
                 is_foreign=_is_alive(pid, table),
+                is_listed=True,
             )
             for pid, used in sorted(hidden.items())
             if _is_alive(pid, table) or not is_open
@@ -51,6 +52,7 @@ def unseen_of(
                     used_bytes=gap,
                     words=_gap_words(gpu, found),
                     is_foreign=False,
+                    is_listed=bool(hidden or table.dead.get(key)),
                 )
             )
     return tuple(rows)

@@ -1,7 +1,8 @@
 """What ended families leave behind: shared memory with a name, and ports that are not free yet.
 
 A segment is of a family when a member had it mapped or open, made it (System V), or when a
-framework's name carries a member's pid. The hand's answer, by `t` `leavings`:
+framework's name carries a member's pid; what is older than a member is none of its make. The
+hand's answer, by `t` `leavings`:
 
     rows   {"kind": "file"|"sysv", "name", "id": inode|shmid, "size", "uid", "users": [pid, …],
             "removed": BOOL, "why": TEXT}

@@ -111,8 +111,10 @@ def report_line(report: Report, host: str, boot_id: str | None) -> Line:
     if pid is not None:
         details["pid"] = pid
     match report.told:
-        case Sent(signal=signal):
+        case Sent(signal=signal, is_by_pid=is_by_pid):
             details["signal"] = signal
+            if is_by_pid:
+                details["sent_by"] = "pid"
         case Waiting(survivors=survivors) if survivors:
             details["survivors"] = [
                 {
@@ -147,8 +149,9 @@ def report_words(told: Told) -> str:
             )
         case Refused(pid=pid, why=why):
             return f"pid {pid} {_REFUSALS[why.value]}"
-        case Sent(pid=pid, signal=signal):
-            return f"pid {pid} {_SIGNALS.get(signal, signal)} (SIG{signal})"
+        case Sent(pid=pid, signal=signal, is_by_pid=is_by_pid):
+            by = ", by its pid: no pidfd here, looked at right before" if is_by_pid else ""
+            return f"pid {pid} {_SIGNALS.get(signal, signal)} (SIG{signal}{by})"
         case Joined(identity=identity, parent=parent, comm=comm):
             return f"pid {identity.pid} ({clean_text(comm, 15)}), a child of {parent}, joined"
         case Exited(pid=pid):

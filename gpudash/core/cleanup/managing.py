@@ -13,6 +13,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from itertools import pairwise
 
+from gpudash.core.cleanup.doors import is_host_unit
 from gpudash.core.cleanup.table import Table
 from gpudash.core.holding import ManagerFacts, ManagerKind, Process
 
@@ -22,13 +23,7 @@ _PODMAN = re.compile(r"libpod-(?:payload-|conmon-)?([0-9a-f]{12,64})(?:\.scope)?
 _SLURM = re.compile(r"(?:slurm[^/]*)(?:/.*)?/job_(\d+)(?:/step_([\w.]+))?")
 _UNIT = re.compile(r"/([^/]+\.service)(?=/|$)")
 _USER_ROOT = re.compile(r"/user@\d+\.service(?=/|$)")
-_HOST_UNITS = re.compile(
-    r"(?:ssh|sshd|cron|crond|atd|docker|containerd|crio|podman|kubelet|slurmd|slurmstepd|dbus|"
-    r"display-manager|gdm\d?|sddm|lightdm|rc-local|init|user@\d+|user-runtime-dir@\d+|"
-    r"sshd?@.*|getty@.*|serial-getty@.*|systemd-.*|tmux|screen)\.service"
-)
-"""Units that are doors or rooms and run no program of their own on a GPU: to stop one would close
-the door on everybody."""
+CONTAINERS = (ManagerKind.DOCKER, ManagerKind.PODMAN, ManagerKind.KUBERNETES)
 _SUPERVISORS = {
     "supervisord": "supervisord",
     "s6-supervise": "s6",
@@ -112,7 +107,7 @@ def _unit(group: str) -> tuple[ManagerKind, str] | None:
     user = _USER_ROOT.search(group)
     kind = ManagerKind.USER_UNIT if user else ManagerKind.UNIT
     rest = group[user.end() :] if user else group
-    units = [unit for unit in _UNIT.findall(rest) if not _HOST_UNITS.fullmatch(unit)]
+    units = [unit for unit in _UNIT.findall(rest) if not is_host_unit(unit)]
     # A desktop starts programs in scopes and services of its own slice: nobody's to stop.
     units = [unit for unit in units if not unit.startswith("app-gnome-")]
     return (kind, units[-1]) if units else None

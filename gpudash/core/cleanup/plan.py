@@ -196,6 +196,8 @@ class Unseen:
     """What is known of it: `pid 4711 is hidden from this user`."""
     is_foreign: bool
     """It is a living process of somebody else."""
+    is_listed: bool = False
+    """The driver lists a pid for it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

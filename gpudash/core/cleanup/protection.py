@@ -114,7 +114,8 @@ SERVICES = (
         why="containers depend on it",
         comms=(
             *("kubelet", "containerd", "containerd-shim", "containerd-shim-runc-v2", "dockerd"),
-            *("crio", "conmon", "podman", "runc", "crun", "docker-init"),
+            *("crio", "conmon", "podman", "runc", "crun", "docker-init", "k3s", "k3s-server"),
+            *("k3s-agent", "rke2", "k0s", "lxd", "incusd", "lxc-start", "libvirtd"),
         ),
         units=("kubelet.service", "docker.service", "containerd.service", "crio.service"),
     ),
@@ -127,6 +128,19 @@ SERVICES = (
             *("condor_starter", "condor_master", "flux-broker"),
         ),
         units=("slurmd.service",),
+    ),
+    Rule(
+        name="remote login",
+        why="people come in through it",
+        comms=(
+            *("tailscaled", "teleport", "dropbear", "telnetd", "in.telnetd", "amazon-ssm-agent"),
+            *("ssm-session-worker", "guacd", "cockpit-session", "cockpit-bridge", "etserver"),
+        ),
+    ),
+    Rule(
+        name="build agent",
+        why="it starts jobs of others",
+        comms=("gitlab-runner", "Runner.Listener", "Runner.Worker", "buildkite-agent"),
     ),
     Rule(
         name="supervisor",

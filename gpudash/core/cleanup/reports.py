@@ -4,7 +4,8 @@ The protocol stands in `orders`. Each line has `"t": "order"`, `run`, `n`, `at`,
 
     begun      polled N               lock taken; N members without a pidfd, looked at every 20 ms
     refused    f, pid, why            gone | changed | forbidden | denied
-    sent       f, pid, sig            TERM | KILL | CONT, taken by the kernel
+    sent       f, pid, sig, by        TERM | KILL | CONT, taken by the kernel; by `pid` where there
+                                      was no pidfd: looked at right before, microseconds remain
     joined     f, who IDENTITY, parent, comm
     exited     f, pid                 its last thread is gone
     step       f, s, left             step number s is over, with so many targets still there
@@ -83,6 +84,8 @@ class Sent:
     family: int
     pid: int
     signal: str
+    is_by_pid: bool = False
+    """Sent without a pidfd: between the last look and the signal were some microseconds."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -203,7 +206,12 @@ def _told(line: dict[str, Any]) -> Told:
             why = _word(Refusal, line.get("why"), "why")
             return Refused(family=family, pid=_pid(line), why=why)
         case "sent":
-            return Sent(family=family, pid=_pid(line), signal=a_text(line.get("sig"), "sig"))
+            return Sent(
+                family=family,
+                pid=_pid(line),
+                signal=a_text(line.get("sig"), "sig"),
+                is_by_pid=line.get("by") == "pid",
+            )
         case "joined":
             return Joined(
                 family=family,

@@ -25,6 +25,7 @@ from gpudash.ui.paint.view import WallClock, no_clock
 FOLDED_BELOW = 30
 WIDTH = 104
 _BORDER = "border-focus"
+LEFT_OUT = "Nobody is signalled there; the others are cleaned without it."
 
 
 class PlanView(NamedTuple):
@@ -51,6 +52,16 @@ class PlanView(NamedTuple):
     """First row of the body that is in sight."""
     is_armed: bool = True
     """Keys are taken."""
+
+    @property
+    def digests(self) -> tuple[str, ...]:
+        """Return what names the plans in sight: others are other plans."""
+        return tuple(plan.digest for plan in self.plans)
+
+    @property
+    def is_looking(self) -> bool:
+        """Tell whether a host is still looked at; one that can't be reached is not waited for."""
+        return any(not why for _, why in self.waiting)
 
     def picked(self, plan: Plan) -> frozenset[FamilyId]:
         """Return whom `y` would stop on one host."""
@@ -130,8 +141,11 @@ def _body(view: PlanView, columns: PlanColumns) -> list[Row]:
             is_folded=view.is_folded,
         )
     for name, why in view.waiting:
-        words = why or "looking at its processes"
-        rows += [(), ((f"  {outside(name, 64)}  ", "text-strong b"), (words, "text-muted"))]
+        rows += [(), ((f"  {outside(name, 64)}", "text-strong b"),)]
+        if not why:
+            rows.append((("  looking at its processes", "text-muted"),))
+        for line in wrapped(f"{why} {LEFT_OUT}" if why else "", columns.inner - 4):
+            rows.append(((f"  {line}", "unknown"),))
     return rows or [()]
 
 

@@ -73,9 +73,9 @@ class PlanScreen(ModalScreen[None]):
 
     def show(self, view: PlanView) -> None:
         """Show this; another plan than before takes no key until it was read, too."""
-        before = tuple(plan.digest for plan in self._view.plans)
+        before = self._view.digests
         self._view = view
-        if tuple(plan.digest for plan in view.plans) != before:
+        if view.digests != before:
             self._toggled, self._top, self._painted_s = frozenset(), 0, None
         if self.is_mounted:
             self._draw()
@@ -93,7 +93,7 @@ class PlanScreen(ModalScreen[None]):
         rows = plan_dialog(self.view, width, height, down)
         self._rows.styles.width, self._rows.styles.height = width, len(rows)
         self._rows.show(rows, width)
-        if self._painted_s is None and self._view.plans and not self._view.waiting:
+        if self._painted_s is None and self._view.plans and not self._view.is_looking:
             self.call_after_refresh(self._was_painted)
 
     def _was_painted(self) -> None:
@@ -133,18 +133,22 @@ class PlanScreen(ModalScreen[None]):
             self._turn(message.key)
 
     def _consider(self, key: str) -> None:
-        """Wait whether more follows: then it was a paste, whatever its letters are."""
-        count = self._keys.count
-        self.set_timer(ALONE_S, lambda: self._decide(key, count))
+        """Wait whether more follows: then it was a paste, whatever its letters are.
 
-    def _decide(self, key: str, count: int) -> None:
+        What a key means is what was on the screen when it was pressed.
+        """
+        count, seen = self._keys.count, self.view
+        self.set_timer(ALONE_S, lambda: self._decide(key, count, seen))
+
+    def _decide(self, key: str, count: int, seen: PlanView) -> None:
         if count != self._keys.count or self._painted_s is None or self._has_decided:
             return
+        if seen.digests != self._view.digests:
+            return
         if key == "y":
-            view = self.view
-            if any(view.picked(plan) for plan in view.plans):
+            if any(seen.picked(plan) for plan in seen.plans):
                 self._has_decided = True
-                self._agree(view.plans, view.toggled)
+                self._agree(seen.plans, seen.toggled)
             return
         self._turn(key)
 

@@ -250,6 +250,10 @@ TOLD = [
     ),
     ({"what": "sent", "f": 0, "pid": 300, "sig": "TERM"}, Sent(family=0, pid=300, signal="TERM")),
     (
+        {"what": "sent", "f": 0, "pid": 300, "sig": "KILL", "by": "pid"},
+        Sent(family=0, pid=300, signal="KILL", is_by_pid=True),
+    ),
+    (
         {"what": "joined", "f": 0, "who": [9, 8, 7, [1, 2]], "parent": 300, "comm": "py"},
         Joined(
             family=0,
@@ -303,7 +307,7 @@ def test_a_report_is_read(line: dict[str, Any], told: object) -> None:
 @pytest.mark.parametrize(("line", "told"), TOLD, ids=lambda value: str(value)[:24])
 def test_a_report_without_a_field_is_none(line: dict[str, Any], told: object) -> None:
     whole = {"t": "order", "run": "r1", "n": 3, "at": 12.5, **line}
-    optional = {"t", "polled", "left", "survivors", "code", "words"}
+    optional = {"t", "polled", "left", "survivors", "code", "words", "by"}
     for name in whole.keys() - optional:
         with pytest.raises(InvalidLine):
             report_of({key: value for key, value in whole.items() if key != name})
