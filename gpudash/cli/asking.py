@@ -7,6 +7,7 @@ paste is no answer; neither is an empty line.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import os
 import select
 import sys
@@ -23,37 +24,55 @@ PASTE_S = 0.05
 
 
 async def agreed(question: str) -> bool:
-    """Ask, and tell whether somebody said yes. The thread is a daemon: leaving must not wait."""
-    loop = asyncio.get_running_loop()
-    answer: asyncio.Future[bool] = loop.create_future()
+    """Ask, and tell whether somebody said yes."""
+    return is_yes(await _typed(question))
 
-    def give(value: bool) -> None:
+
+async def answer_to(question: str) -> str:
+    """Ask, and return the one word that was typed, in lower case; empty for anything else."""
+    return word_of(await _typed(question))
+
+
+async def _typed(question: str) -> bytes:
+    """Return what was typed. The thread is a daemon: leaving must not wait."""
+    loop = asyncio.get_running_loop()
+    answer: asyncio.Future[bytes] = loop.create_future()
+
+    def give(value: bytes) -> None:
         if not answer.done():
             answer.set_result(value)
 
     def work() -> None:
-        value = _asked(question)
-        loop.call_soon_threadsafe(give, value)
+        value = _answered(question)
+        with contextlib.suppress(RuntimeError):
+            # The loop may have ended meanwhile: then nobody waits for it.
+            loop.call_soon_threadsafe(give, value)
 
     threading.Thread(target=work, name="ask", daemon=True).start()
     return await answer
 
 
-def _asked(question: str) -> bool:
+def _answered(question: str) -> bytes:
+    """Return what was typed after the question, empty where nothing can be read."""
     time.sleep(QUIET_S)
     forget_typed()
     diagnostics.say(question)
     try:
-        line = _line()
+        return _line()
     except OSError:
-        return False
-    return is_yes(line)
+        return b""
 
 
 def is_yes(line: bytes) -> bool:
     """Tell whether what was read is one line that says yes, and nothing else."""
+    return word_of(line) in ("y", "yes")
+
+
+def word_of(line: bytes) -> str:
+    """Return the one word of one line, and an empty text for anything else."""
     words, newline, rest = line.partition(b"\n")
-    return bool(newline) and not rest and words.strip().lower() in (b"y", b"yes")
+    is_alone = bool(newline) and not rest
+    return words.strip().lower().decode("ascii", "replace") if is_alone else ""
 
 
 def _line() -> bytes:

@@ -19,6 +19,7 @@ COMMANDS = (
     "explain",
     "follow",
     "hosts",
+    "run",
     "stream",
     "wait",
 )
@@ -31,6 +32,8 @@ usage: gpudash [HOST …]                 dashboard; no HOST = this machine
                     [-- CMD …]          until that is proven; then run CMD
        gpudash clean [HOST …] [--dry-run] [--yes] [--gpu I,…] [--leftovers] [--pid N]
                     end who holds GPUs, by a plan, and prove that they are free
+       gpudash run [--host H] [--clean] [--zero | --gpus N] [--preflight NAME] -- CMD …
+                    check, clean, prove, start CMD, follow it until READY
        gpudash baseline accept|list|forget [HOST …]   idle readings above zero that pass
        gpudash explain [RUN]            what a cleanup or a proof did, from its record
        gpudash stream [HOST …] [--interval 1s]    samples as JSON lines
@@ -102,6 +105,10 @@ def _dispatch(words: list[str]) -> int:
             from gpudash.cli.commands import follow
 
             return follow.run(words[1:])
+        case "run":
+            from gpudash.cli.commands import run
+
+            return run.run(words[1:])
         case "hosts":
             from gpudash.cli.commands import hosts
 

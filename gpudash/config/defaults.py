@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from gpudash.config.preflight import PREFLIGHT_KEYS
 from gpudash.config.schema import CLEANUP_KEYS, HOST_KEYS, TOP_KEYS, Key, in_toml
 from gpudash.core.actions import ACTIONS, Action
 from gpudash.core.keynames import CHARACTERS
@@ -47,7 +48,13 @@ def defaults_text() -> str:
         "# ctrl+, alt+ or shift+ before them. y alone confirms a plan, esc cancels, ctrl+c leaves.",
         "#[keys]",
         *(f'#"{one.id}" = {in_toml(_keys_of(one))}' for one in ACTIONS if not one.is_fixed),
+        "",
+        "# Checks before a launch, by name: gpudash run --preflight weights -- CMD. Each looks at",
+        "# one thing.",
+        "#[preflight.weights]",
     ]
+    for key in PREFLIGHT_KEYS.values():
+        lines += [f"# {key.doc}", _commented(key)]
     return "\n".join(lines) + "\n"
 
 

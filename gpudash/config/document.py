@@ -66,6 +66,8 @@ def parse_document(text: str, path: str, origin: Origin) -> tuple[Layer, tuple[P
         layer = reader.with_cleanup(layer, table["cleanup"])
     if "keys" in table:
         layer = replace(layer, keys=reader.keys(table["keys"]))
+    if "preflight" in table:
+        layer = reader.with_preflights(layer, table["preflight"])
     return layer, tuple(sorted(reader.problems, key=lambda problem: problem.line))
 
 
@@ -177,6 +179,26 @@ class _Reader:
             else:
                 self._wrong(path, f'{_dotted(path)} must be keys, like "c,f5", not {_told(value)}')
         return found
+
+    def with_preflights(self, layer: Layer, table: object) -> Layer:
+        """Return the layer with the checks of [preflight.NAME]."""
+        from gpudash.config.preflight import PREFLIGHT_KEYS, check_of
+
+        found = {}
+        for name, inner in self._table(table, ("preflight",)).items():
+            path = ("preflight", name)
+            before = len(self.problems)
+            values = self.values(self._table(inner, path), path, PREFLIGHT_KEYS)
+            if not GROUP_NAME.fullmatch(name) or name == "none":
+                self._wrong(path, f"{_dotted(path)}: a name has letters, digits and ._-, no none")
+            if len(self.problems) > before:
+                continue
+            try:
+                plain = {key: one.value for key, one in values.items()}
+                found[name] = check_of(name, plain, self._where(path))
+            except ValueError as error:
+                self._wrong(path, f"{_dotted(path)} {error}")
+        return replace(layer, preflights=found)
 
     def _table(self, value: object, path: Path) -> dict[str, object]:
         if isinstance(value, dict):

@@ -15,6 +15,7 @@ from gpudash.config.schema import Setting
 
 if TYPE_CHECKING:
     from gpudash.core.cleanup.protection import Rule
+    from gpudash.core.launch.checks import Check
 
 
 class Origin(Enum):
@@ -86,6 +87,8 @@ class Layer:
     """In the order of the file."""
     keys: Mapping[str, Value] = field(default_factory=dict)
     """Of [keys]: id of an action to its keys as written."""
+    preflights: Mapping[str, Check] = field(default_factory=dict)
+    """By name."""
 
     def host_values(self, names: frozenset[str]) -> dict[str, Value]:
         """Return what the layer says about a host; of several sections the closest counts last."""

@@ -30,6 +30,7 @@ TYPE_CHECKING = False  # as in sources/oneshot.py
 if TYPE_CHECKING:
     from gpudash.config.document import Problem
     from gpudash.core.cleanup.protection import Rule
+    from gpudash.core.launch.checks import Check
 
 _TRUTHS = {
     **dict.fromkeys(("1", "true", "yes", "on"), True),
@@ -82,6 +83,11 @@ class Config:
     def keys(self) -> dict[str, Value]:
         """Return the entries of [keys] that count: the user's replaces the site's."""
         return {**self.site.keys, **self.user.keys}
+
+    @property
+    def preflights(self) -> dict[str, Check]:
+        """Return the checks by name; the user's of a name replaces the site's."""
+        return {**self.site.preflights, **self.user.preflights}
 
     def host_values(self, names: Iterable[str]) -> tuple[dict[str, Value], tuple[str, ...]]:
         """Return every host key's value for a host known by these names, and warnings.

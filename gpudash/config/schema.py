@@ -26,6 +26,7 @@ class Place(Enum):
     TOP = "top level"
     HOST = '[hosts."NAME"]'
     CLEANUP = "[cleanup]"
+    PREFLIGHT = "[preflight.NAME]"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -251,7 +252,7 @@ KEYS = (
 TOP_KEYS = {key.name: key for key in KEYS if key.place is Place.TOP}
 HOST_KEYS = {key.name: key for key in KEYS if key.place is Place.HOST}
 CLEANUP_KEYS = {key.name: key for key in KEYS if key.place is Place.CLEANUP}
-TABLES = ("groups", "hosts", "cleanup", "keys")
+TABLES = ("groups", "hosts", "cleanup", "keys", "preflight")
 """Top-level names that are tables."""
 VARIABLES = {key.variable: key for key in KEYS if key.variable}
 CONFIG_VARIABLE = "GPUDASH_CONFIG"

@@ -117,6 +117,41 @@ class LeavingsTold(HandTold):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Launched(HandTold):
+    """A program was started; the ack of its command follows."""
+
+    id: int
+    pid: int
+    start_ticks: int
+    log: str
+    """Path of the file that takes its output."""
+    inode: int
+    offset: int
+    """Where in that file its own output begins."""
+    cwd: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Exited(HandTold):
+    """A program that was started by this hand has ended."""
+
+    id: int
+    """Of the command that started it."""
+    pid: int
+    code: int | None
+    """Negative: by that signal; None where nobody was told."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Preflighted(HandTold):
+    """What checks before a launch found, in the order asked; the ack of the command follows."""
+
+    id: int
+    results: tuple[tuple[bool, str], ...]
+    """Whether it holds, and one clause."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class LogTold(HandTold):
     """A piece of a log that is followed, or what happened to it."""
 

@@ -29,10 +29,12 @@ SAMPLER_COMMANDS = ("bye", "once", "ping", "rate", "release")
 HAND_COMMANDS = (
     "abort",
     "bye",
+    "launch",
     "leavings",
     "managers",
     "order",
     "ping",
+    "preflight",
     "process",
     "report",
     "scan",
@@ -139,6 +141,8 @@ class LineDecoder:
                 event = _order_line(value)
             elif kind == "leavings":
                 event = _leavings_line(value)
+            elif kind in ("launched", "exited", "preflight"):
+                event = _launch_line(value)
             elif kind in ("log", "url"):
                 event = _startup_line(value)
             else:
@@ -173,6 +177,12 @@ def _leavings_line(value: dict[str, object]) -> ProbeEvent:
     from gpudash.core.events import LeavingsTold
 
     return LeavingsTold(leavings=leavings_of(value))
+
+
+def _launch_line(value: dict[str, object]) -> ProbeEvent:
+    from gpudash.core.launch.lines import event_of_launch
+
+    return event_of_launch(value)
 
 
 def _startup_line(value: dict[str, object]) -> ProbeEvent:

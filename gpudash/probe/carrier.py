@@ -114,13 +114,13 @@ def _detached(order, holds, lock, server, never):
         os.setsid()
         if os.fork() == 0:
             signal.signal(signal.SIGHUP, signal.SIG_IGN)
-            _let_go({lock.fileno(), server.fileno()})
+            let_go({lock.fileno(), server.fileno()})
             Carrier(order, holds, server, never).run(lock)
     finally:
         os._exit(0)
 
 
-def _let_go(kept):
+def let_go(kept):
     """Close all that came with the fork: the link must see its end when the hand ends."""
     nowhere = os.open(os.devnull, os.O_RDWR)
     for fd in (0, 1, 2):

@@ -20,16 +20,18 @@ class Hand(object):
         self._wire = Wire(options["token"])
         self._inbox = Inbox(self._wire)
         self._relay = None
+        self._launches = None
         self._tails = None
 
     def run(self):
-        """Wait for commands, and for what orders tell."""
+        """Wait for commands, and for what orders and launched programs tell."""
         while True:
-            others = [] if self._relay is None else self._relay.connections()
-            ready = select.select([self._inbox, *others], [], [])[0]
-            for connection in others:
+            tellers = [one for one in (self._relay, self._launches) if one is not None]
+            others = [(one, teller) for teller in tellers for one in teller.connections()]
+            ready = select.select([self._inbox, *[one for one, _ in others]], [], [])[0]
+            for connection, teller in others:
                 if connection in ready:
-                    self._orders().pump(connection)
+                    teller.pump(connection)
             if self._inbox in ready:
                 for command in self._inbox.take():
                     self._obey(command)
@@ -46,6 +48,10 @@ class Hand(object):
             self._spare("leavings").answer_leavings(command, self._wire, self._options)
         elif do == "managers":
             self._spare("asking").answer_managers(command, self._wire)
+        elif do == "launch":
+            self._starts().obey(command)
+        elif do == "preflight":
+            self._spare("preflight").answer_preflight(command, self._wire)
         elif do in ("tail", "untail"):
             if self._tails is None:
                 self._tails = self._spare("tailing").Tails(self._wire)
@@ -62,6 +68,11 @@ class Hand(object):
         if self._relay is None:
             self._relay = self._spare("relay").Relay(self._wire, self._options)
         return self._relay
+
+    def _starts(self):
+        if self._launches is None:
+            self._launches = self._spare("launch").Launches(self._wire)
+        return self._launches
 
     def _spare(self, name):
         """Return a module that came along as text, run at the first need."""

@@ -11,7 +11,16 @@ import logging
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
-from gpudash.core.events import Ack, Event, LeavingsTold, OrderTold, Scanned
+from gpudash.core.events import (
+    Ack,
+    Event,
+    Exited,
+    Launched,
+    LeavingsTold,
+    OrderTold,
+    Preflighted,
+    Scanned,
+)
 from gpudash.core.model import Problem
 from gpudash.services.attempts import bug_problem
 from gpudash.sources.base import HostSource, SourceError, Stream
@@ -19,7 +28,7 @@ from gpudash.sources.base import HostSource, SourceError, Stream
 log = logging.getLogger(__name__)
 
 Command = tuple[int, str, Mapping[str, object]]
-Heard = Ack | Scanned | OrderTold
+Heard = Ack | Scanned | OrderTold | Exited
 
 _CLOSED = SourceError(
     Problem(title="link closed", sentence="The link to the host was closed before an answer came.")
@@ -122,15 +131,15 @@ class Hand:
                 await stream.close()
 
     def _take(self, event: Event) -> None:
-        if isinstance(event, LeavingsTold):
-            waiting = self._waiters.get(event.leavings.id)
-            if waiting is not None:
-                waiting.events.append(event)
+        if isinstance(event, LeavingsTold | Launched | Preflighted):
+            asked = event.leavings.id if isinstance(event, LeavingsTold) else event.id
+            if asked in self._waiters:
+                self._waiters[asked].events.append(event)
             return
-        if not isinstance(event, Ack | Scanned | OrderTold):
+        if not isinstance(event, Ack | Scanned | OrderTold | Exited):
             return
         self._hear(event)
-        if isinstance(event, OrderTold):
+        if isinstance(event, OrderTold | Exited):
             return
         waiter = self._waiters.get(event.id)
         if waiter is None or waiter.answer.done():

@@ -59,10 +59,14 @@ ORDER_MODULES = (
     "gpudash.probe.relay",
     "gpudash.probe.sharing",
     "gpudash.probe.leavings",
+    "gpudash.probe.ports",
+    "gpudash.probe.preflight",
+    "gpudash.probe.surroundings",
+    "gpudash.probe.launch",
     *TAIL_MODULES,
 )
-"""What carries orders and looks for what is left; it goes along with the hand, unread until the
-first one."""
+"""What carries orders, looks for what is left and launches; it goes along with the hand, unread
+until the first need."""
 
 COMMAND = (
     "import sys,zlib;sys.version_info<(3,6)and sys.exit(96);"

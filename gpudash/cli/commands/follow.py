@@ -37,7 +37,7 @@ def run(words: list[str]) -> int:
 
         followed, code = narrated.follow(plan, words)
         startup = followed.startup
-    _show(startup, plan.format)
+    show(startup, plan.format)
     if startup.restarts:
         diagnostics.say(
             f"gpudash: {plural(startup.restarts, 'earlier start-up')} in this log; told is the "
@@ -70,7 +70,7 @@ def _chunks(name: str) -> Iterator[bytes]:
         raise UsageError(f"--log {name}: {error.strerror}") from error
 
 
-def _show(startup: Startup, wanted: str) -> None:
+def show(startup: Startup, wanted: str) -> None:
     match wanted:
         case "json":
             output.write_json(report.document(startup))

@@ -6,16 +6,16 @@ import argparse
 import contextlib
 
 from gpudash.cli import arguments, output
+from gpudash.cli.commands.wished import add_wish, require_here, split_command, wish_of
 from gpudash.cli.settings import configured
-from gpudash.cli.ways import LOCAL, ways_of
+from gpudash.cli.ways import ways_of
 from gpudash.config.baselines import load_baselines
-from gpudash.core.choosing import Wish
 from gpudash.core.errors import UsageError
 from gpudash.core.model import Gpu
 from gpudash.core.proof import Policy, Proof
 from gpudash.core.prooflines import proof_document
 from gpudash.core.scope import parse_scope
-from gpudash.core.units import parse_duration, parse_size
+from gpudash.core.units import parse_duration
 from gpudash.core.waiting import Ending
 
 SCHEMA = "gpudash.wait/1"
@@ -24,7 +24,7 @@ HEADER = ("host", "index", "uuid", "state", "basis", "held_s", "first_bytes", "l
 
 def parse(words: list[str]) -> argparse.Namespace:
     """Parse the words; what follows `--` is CMD. Raises UsageError."""
-    own, command = _split(words)
+    own, command = split_command(words, "gpudash wait --zero -- make train")
     parser = arguments.Parser(
         prog="gpudash wait",
         usage="gpudash wait [HOST …] (--zero | --gpus N [--free SIZE]) [--gpu 0-3|UUID|BUS-ID,…]\n"
@@ -35,22 +35,9 @@ def parse(words: list[str]) -> argparse.Namespace:
         "6 a GPU needs a reset, 130 interrupted.",
     )
     parser.add_argument("hosts", nargs="*", metavar="HOST", help=arguments.HOST_HELP)
-    parser.add_argument("--zero", action="store_true", help="all GPUs in scope at 0 bytes")
-    parser.add_argument(
-        "--gpus", type=int, metavar="N", help="N GPUs of this machine, claimed for CMD's life"
-    )
-    parser.add_argument("--free", metavar="SIZE", help="so much free on each is enough: 40GiB")
-    parser.add_argument("--gpu", action="append", metavar="0-3|UUID|BUS-ID,…", help="only these")
+    add_wish(parser)
     parser.add_argument("--hold", default="10s", metavar="D", help="for how long (default 10s)")
     parser.add_argument("--timeout", default="5m", metavar="D", help="give up after (default 5m)")
-    parser.add_argument("--strict", action="store_true", help="an accepted baseline counts as held")
-    parser.add_argument(
-        "--as",
-        dest="named_as",
-        default="index",
-        metavar="HOW",
-        help="how CUDA_VISIBLE_DEVICES names GPUs: index (default) or uuid",
-    )
     parser.add_argument("--format", metavar="F", help=" | ".join(output.FORMATS))
     plan = parser.parse_words(own)
     plan.command = command
@@ -58,11 +45,7 @@ def parse(words: list[str]) -> argparse.Namespace:
     plan.interval = None
     config = configured(plan)
     plan.ways = ways_of(plan.hosts, config)
-    if plan.gpus is not None and any(not way.is_local or way.name != LOCAL for way in plan.ways):
-        raise UsageError(
-            "--gpus chooses and claims GPUs of this machine alone, for a command that runs here",
-            hint="There: ssh HOST gpudash wait --gpus N -- CMD",
-        )
+    require_here(plan.wish, plan.ways, "wait")
     plan.policy = Policy(
         hold_s=arguments.hold(plan.hold),
         scope=parse_scope(",".join(plan.gpu)) if plan.gpu else None,
@@ -74,36 +57,16 @@ def parse(words: list[str]) -> argparse.Namespace:
     return plan
 
 
-def _split(words: list[str]) -> tuple[list[str], tuple[str, ...] | None]:
-    if "--" not in words:
-        return words, None
-    at = words.index("--")
-    command = tuple(words[at + 1 :])
-    if not command:
-        raise UsageError("no command follows --", hint="Example: gpudash wait --zero -- make train")
-    if not command[0]:
-        raise UsageError("the command after -- is an empty word", hint="Is a variable unset?")
-    return words[:at], command
-
-
 def _check(plan: argparse.Namespace, parser: arguments.Parser) -> None:
     if plan.zero == (plan.gpus is not None):
         raise UsageError("wait for what?", hint="One of: --zero, --gpus N")
-    if plan.free is not None and plan.gpus is None:
-        parser.error("--free belongs to --gpus")
-    if plan.gpus is not None and plan.gpus < 1:
-        parser.error(f"--gpus {plan.gpus}: must be at least 1")
-    plan.named_as = arguments.choose(plan.named_as, ("index", "uuid"), "way to name GPUs")
+    plan.wish = wish_of(plan, parser)
     if plan.command is not None and plan.format is not None:
         raise UsageError(
             "--format is for wait without a command: stdout belongs to CMD",
             hint="Afterwards: gpudash explain --format json",
         )
     plan.format = arguments.choose(plan.format or "table", output.FORMATS, "format")
-    plan.wish = None
-    if plan.gpus is not None:
-        free = None if plan.free is None else parse_size(plan.free, flag="--free")
-        plan.wish = Wish(count=plan.gpus, free_bytes=free)
 
 
 # -- what is printed ---------------------------------------------------------------------------

@@ -99,7 +99,7 @@ def stalled(
     startup: Startup, vital: Vital, now_s: float, earlier_s: float | None = None
 ) -> Observation | None:
     """Return what is worth saying of a silence, or None."""
-    phase = startup.current
+    phase = startup.current or (startup.phases[-1] if startup.phases else None)
     if phase is None:
         return None
     life = life_of(vital, now_s)

@@ -77,11 +77,19 @@ class Case:
         self._age_s = 0.0
         """How old what is read is: what was there before we came is as old as the file says."""
         self._settled_s = now_s
+        self._held = b""
+        self._shown: tuple[Tracker, Startup] | None = None
         self._before: Followed | None = None
 
     def followed(self, now_s: float) -> Followed:
         """Return what is known now."""
-        return picture(self.known, snapshot(self._state), now_s)
+        return picture(self.known, self._startup(), now_s)
+
+    def _startup(self) -> Startup:
+        """Return the log's own value, made once for each state."""
+        if self._shown is None or self._shown[0] is not self._state:
+            self._shown = (self._state, snapshot(self._state))
+        return self._shown[1]
 
     def learn(self, **more: object) -> None:
         """Take what was found out."""
@@ -125,8 +133,8 @@ class Case:
     def _read(self, data: bytes, now_s: float) -> None:
         at_s = now_s - self._age_s
         self._step(Arrived(data=data, at_s=at_s), now_s)
-        if b"\n" not in data or self._state.run.told_s == at_s:
-            # Else it is only what asking the health URL left there.
+        if self._state.run.told_s == at_s:
+            # Else it is half a line, or only what asking the health URL left there.
             self._act(at_s)
 
     def _act(self, at_s: float) -> None:
@@ -149,7 +157,7 @@ class Case:
         found = watched_of(host, known.spec, known.gpus, known.pids)
         self.learn(gpus=found.uuids, gpu_name=found.name or known.gpu_name)
         if found.used_bytes:
-            began_s = started_s(known, snapshot(self._state))
+            began_s = started_s(known, self._startup())
             vital = life.measured(
                 known.vital, found.used_bytes, found.busy_pct, at_s=now_s, began_s=began_s
             )
@@ -185,14 +193,16 @@ class Case:
 
     def tick(self, now_s: float) -> health.Question | None:
         """Let time pass; return what URL to ask now."""
-        before = _progress(self._state)
         self._step(Ticked(at_s=now_s), now_s)
-        if _progress(self._state) != before:
+        held = self._state.tail.held
+        if held and held != self._held:
+            # Dots and bars stay on one line for minutes.
             self._act(now_s)
+        self._held = held
         self._settle(now_s)
         if self.known.ending:
             return None
-        question = health.due(self.known.health, snapshot(self._state), now_s)
+        question = health.due(self.known.health, self._startup(), now_s)
         if question is not None:
             self.learn(health=health.asked(self.known.health, now_s))
         return question
@@ -232,7 +242,7 @@ class Case:
         known = self.known
         self._compare()
         standing = Standing(
-            startup=snapshot(self._state),
+            startup=self._startup(),
             stays=known.spec.stays,
             has_ended=self._state.run.has_ended,
             is_gone=known.exited_s is not None and not known.pids,
@@ -242,7 +252,7 @@ class Case:
         if not known.ending and (words := ending_of(standing)):
             if standing.is_gone and not standing.has_ended:
                 self._step(LogEnded(at_s=now_s), now_s)
-                words = ending_of(replace(standing, startup=snapshot(self._state)))
+                words = ending_of(replace(standing, startup=self._startup()))
             self.learn(ending=words)
         if self._record is not None:
             after = self.followed(now_s)
@@ -261,7 +271,7 @@ class Case:
         """Look up earlier start-ups when it becomes known what this one is."""
         known = self.known
         key = history_key(
-            snapshot(self._state), host=known.spec.host, command=known.command, gpu=known.gpu_name
+            self._startup(), host=known.spec.host, command=known.command, gpu=known.gpu_name
         )
         if self._past is not None and key and key != self._key:
             self._key = key
@@ -269,7 +279,7 @@ class Case:
 
     def store(self) -> None:
         """Keep what was learned for the next start-up of the same kind."""
-        startup = snapshot(self._state)
+        startup = self._startup()
         if self._past is None or not self._key or startup.outcome is Outcome.STARTING:
             return
         run = histories.past_run(
@@ -280,10 +290,3 @@ class Case:
         except OSError as error:
             log.warning("the start-up could not be kept for comparison: %s", error)
             self.note("history", f"it could not be kept for comparison: {error}")
-
-
-def _progress(state: Tracker) -> tuple[float, float | None] | None:
-    phase = state.run.current()
-    if phase is None or phase.progress is None:
-        return None
-    return phase.progress.done, phase.progress.total

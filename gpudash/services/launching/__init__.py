@@ -1,0 +1,1 @@
+"""Launching over time: checks and the start through a hand, the gates between, and the end."""
