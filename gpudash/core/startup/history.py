@@ -40,6 +40,8 @@ class PastRun:
     outcome: str
     phases: tuple[PastPhase, ...] = ()
     numbers: Mapping[str, Number] = field(default_factory=dict)
+    memory: tuple[tuple[float, int], ...] = ()
+    """Seconds since it began and bytes used: the median of its GPUs."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -163,6 +165,7 @@ def to_document(run: PastRun) -> dict[str, Any]:
         "outcome": run.outcome,
         "phases": [[past.name, past.seconds] for past in run.phases],
         "numbers": dict(run.numbers),
+        "memory": [list(point) for point in run.memory],
     }
 
 
@@ -179,6 +182,7 @@ def from_document(document: Mapping[str, Any]) -> PastRun:
                 for name, seconds in document["phases"]
             ),
             numbers=dict(document["numbers"]),
+            memory=tuple((float(at_s), int(used)) for at_s, used in document.get("memory", ())),
         )
     except (KeyError, TypeError) as error:
         raise ValueError(f"not a stored start-up: {error}") from error
