@@ -11,7 +11,9 @@ import re
 from functools import lru_cache
 from typing import NamedTuple
 
+from gpudash.ui.paint.glyphs import Glyphs
 from gpudash.ui.paint.spans import Row, Span
+from gpudash.ui.paint.startupview import Chart, Curve
 
 _EIGHTHS = " ▁▂▃▄▅▆▇"
 _FULL = "█"
@@ -44,8 +46,10 @@ def areas(drawn: tuple[Area, ...], width: int, height: int, *, is_ascii: bool) -
     figure.plot_size(width, height)
     figure.canvas("default")
     figure.axes(False)
-    figure.ruler("x").lim(0, width - 1)
-    figure.ruler("y").lim(0, max(height - 1, 1))
+    for axis, most in (("x", width - 1), ("y", max(height - 1, 1))):
+        figure.ruler(axis).lim(0, most)
+        for side in (0, 1):
+            figure.ruler(axis, side).ticks([])
     for number, area in enumerate(drawn):
         for char, columns, row, fills in _signals(area, width, height, is_ascii=is_ascii):
             signal = figure.signal(
@@ -101,3 +105,13 @@ def _add(spans: list[Span], text: str, style: str) -> int:
     if text:
         spans.append((text, style))
     return len(text)
+
+
+def chart_of(glyphs: Glyphs) -> Chart:
+    """Return what painters draw charts with, for these characters."""
+
+    def chart(curves: tuple[Curve, ...], width: int, height: int) -> tuple[Row, ...]:
+        drawn = tuple(Area(start, heights, style) for start, heights, style in curves)
+        return areas(drawn, width, height, is_ascii=glyphs.is_ascii)
+
+    return chart

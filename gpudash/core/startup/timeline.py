@@ -1,7 +1,7 @@
 """A start-up on one time axis: a row for each phase, and what the earlier run says is to come.
 
-The axis begins with the launch, or with the log's first line where that is earlier. Times that the
-log itself tells go before arrival: who attaches late gets an hour of log in one moment.
+The axis begins with the launch, or with the log's first line where that is earlier. Arrival counts;
+only what was read at once, by who attaches late, stands where the log itself says.
 """
 
 from __future__ import annotations
@@ -13,6 +13,8 @@ from enum import Enum
 from gpudash.core.startup.history import PastRun
 from gpudash.core.startup.model import Moment, Outcome, Phase, Progress, Startup
 
+CAUGHT_UP_S = 1.0
+"""What arrives so soon after the first lines was in the log before."""
 LATE_S = 15.0
 LATE_SHARE = 0.15
 """Later than the earlier run by both of these is worth a colour (mockups spec §4)."""
@@ -113,16 +115,17 @@ def timeline(
     """Lay a start-up out. `started_s` and `now_s` are the viewer's clock."""
     origin_s = _origin(startup, started_s)
     zero_s = min(started_s, origin_s)
+    caught_up_s = min((phase.start.at_s for phase in startup.phases), default=0.0) + CAUGHT_UP_S
 
     def at(moment: Moment) -> float:
-        if moment.log_s is not None:
+        if moment.log_s is not None and moment.at_s <= caught_up_s:
             return max(0.0, origin_s + moment.log_s - zero_s)
         return max(0.0, moment.at_s - zero_s)
 
     now = max(0.0, _end(startup, origin_s, now_s) - zero_s)
-    steps = _begun(startup, at, now, earlier)
+    begun = _begun(startup, at, now, earlier)
     is_open = startup.outcome is Outcome.STARTING
-    steps, end = _with_expected(steps, now, earlier, has_future=is_open)
+    steps, end = _with_expected(begun, now, earlier, has_future=is_open)
     return Timeline(zero_s=zero_s, now=now, steps=steps, expected_end=end)
 
 
@@ -139,8 +142,13 @@ def _origin(startup: Startup, started_s: float) -> float:
 
 def _end(startup: Startup, origin_s: float, now_s: float) -> float:
     """Return when it was over; now while it runs."""
-    if startup.outcome is Outcome.READY and startup.ready_s is not None:
-        return origin_s + startup.ready_s
+    if startup.outcome is Outcome.READY:
+        by_log = origin_s + startup.ready_s if startup.ready_s is not None else None
+        first_s = min((phase.start.at_s for phase in startup.phases), default=0.0)
+        arrived_s = startup.ready_at_s
+        if arrived_s is not None and (by_log is None or arrived_s > first_s + CAUGHT_UP_S):
+            return arrived_s
+        return by_log if by_log is not None else now_s
     if startup.outcome is Outcome.FAILED and startup.now_s is not None:
         return min(now_s, origin_s + startup.now_s)
     return now_s

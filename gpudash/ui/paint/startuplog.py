@@ -66,6 +66,12 @@ def rank_width(lines: tuple[LogLine, ...]) -> int:
     return min(widest, 10) + 2 if widest else 0
 
 
+def indented(text: str) -> str:
+    """Return a line fit for a row with its indent: a traceback is read by it."""
+    bare = text.lstrip(" ")
+    return " " * min(len(text) - len(bare), 40) + outside(bare, LONGEST)
+
+
 def line_row(
     view: StartupView,
     one: LogLine,
@@ -85,7 +91,7 @@ def line_row(
     if rank:
         colour = "leftover" if is_cause else "key"
         row += ((left(outside(one.rank, 10), rank), f"{colour}{ground}"),)
-    text = outside(one.text, LONGEST)[at_column:]
+    text = indented(one.text)[at_column:]
     style = "text-strong" if is_cause or is_bright else "text-muted"
     row += ((text, f"{style}{ground}"),)
     row = fit(row, width, view.glyphs.cut)

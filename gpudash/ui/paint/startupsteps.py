@@ -147,7 +147,8 @@ def tick_label(at_s: int) -> str:
 def _steps(view: StartupView, line: Timeline, axis: Axis, room: int) -> list[Row]:
     steps = list(line.steps)
     if not steps:
-        return [((" waiting for the first line that is known", "text-muted"),)][:room]
+        nothing: Row = ((" waiting for the first line that is known", "text-muted"),)
+        return [nothing][:room]
     folded = 0
     while len(steps) + (1 if folded else 0) > room and len(steps) > 1:
         # What is over says least, then what is farthest away.

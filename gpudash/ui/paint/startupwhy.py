@@ -148,7 +148,7 @@ def _bar(view: StartupView, label: str, used: int, total: int, bar: int, words: 
     return _labelled(label, [(*drawn, ("  ", "text"), (words, "text"))])
 
 
-def neighbour_of(view: StartupView, failure: Failure) -> str:
+def neighbour_of(failure: Failure) -> str:
     """Say which other process the message itself names."""
     found = _PID.search(failure.message)
     return f"pid {found[1]}" if found else ""
@@ -159,7 +159,7 @@ def _try(view: StartupView, failure: Failure, inner: int) -> list[Row]:
         failure,
         view.followed.command,
         gpu_bytes=max(view.totals.values(), default=0),
-        neighbour=neighbour_of(view, failure),
+        neighbour=neighbour_of(failure),
     )
     rows: list[Row] = []
     is_wide = inner >= 96
@@ -194,7 +194,7 @@ def report_text(view: StartupView) -> str:
         where = f"log line {failure.line} of {one.source.words}" if failure.line else ""
         lines += [where] if where else []
         lines += ["", *failure.context] if failure.context else []
-        tries = remedies(failure, one.command, neighbour=neighbour_of(view, failure))
+        tries = remedies(failure, one.command, neighbour=neighbour_of(failure))
         lines += [
             "",
             *(
