@@ -113,6 +113,10 @@ ACTIONS = (
         "stop_proof",
     ),
     Action(
+        "startups.open", "s", "s", "start-ups", "What starts, and what started.", "startups", True
+    ),
+    Action("log.open", "L", "L", "log", "The whole log of the newest start-up.", "log"),
+    Action(
         "view.density",
         "d",
         "d",

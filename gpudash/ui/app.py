@@ -17,7 +17,7 @@ from gpudash.services.clock import Clock
 from gpudash.services.door import Door
 from gpudash.services.monitor import FleetMonitor
 from gpudash.services.recorder import Recorder
-from gpudash.ui.acting import ActingApp
+from gpudash.services.startup.past import Past
 from gpudash.ui.actions import action_of
 from gpudash.ui.cleanways import CleanWays
 from gpudash.ui.leaving import LastResort, heed_signals
@@ -29,6 +29,7 @@ from gpudash.ui.scene import Scene
 from gpudash.ui.screens.dashboard import DashboardScreen
 from gpudash.ui.screens.errors import ErrorsScreen
 from gpudash.ui.screens.help import HelpScreen
+from gpudash.ui.starting import StartingApp
 from gpudash.ui.strips import Ink
 from gpudash.ui.theme import Theme
 from gpudash.ui.theming import textual_theme
@@ -42,7 +43,7 @@ REPAINT_S = 1.0
 """Without news the screen is repainted this often, for clocks and ages."""
 
 
-class GpudashApp(ActingApp):
+class GpudashApp(StartingApp):
     """The dashboard."""
 
     CSS_PATH = "app.tcss"
@@ -68,6 +69,7 @@ class GpudashApp(ActingApp):
         baselines: Baselines = NO_BASELINES,
         recorder: Recorder | None = None,
         clean: CleanWays | None = None,
+        past: Past | None = None,
     ) -> None:
         """`themes`: the first is shown. `demo` makes the fleet that the first screen opens.
 
@@ -82,6 +84,7 @@ class GpudashApp(ActingApp):
             baselines=baselines,
             recorder=recorder,
         )
+        self._past = past
         self._themes = tuple(themes)
         self._make_demo = demo
         self._before_demo: FleetMonitor | None = None
@@ -153,8 +156,10 @@ class GpudashApp(ActingApp):
         self._seen = self._monitor.version
         self._painted_s = self._clock.now()
         view = self._scene.view(self._monitor, self._proof.view(), self._cleanups.view())
+        view = self.framed(view)
         self._dashboard.show(view, self.size, self._scene.ledger)
         self._scene.stands(self._dashboard.word)
+        self.paint_startups()
 
     # -- actions -----------------------------------------------------------------------------
 
@@ -220,6 +225,7 @@ class GpudashApp(ActingApp):
         self.theme = theme.name
         self._ink = Ink(theme, self._ink.depth)
         self._dashboard.set_ink(self._ink)
+        self.ink_startups()
         self.notify(theme.name, timeout=1.5, markup=False)
 
     def action_pause(self) -> None:

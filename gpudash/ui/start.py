@@ -35,6 +35,10 @@ _SYSTEMS = {
 """Textual's words for them."""
 
 
+PAST = "startups.jsonl"
+"""Earlier start-ups, in the folder of the records where that is another one."""
+
+
 class Acts(NamedTuple):
     """What may be done from the screen."""
 
@@ -120,6 +124,7 @@ def _app(
     from gpudash.config.baselines import load_baselines
     from gpudash.services.clock import SystemClock
     from gpudash.services.recorder import Recorder
+    from gpudash.services.startup.past import Past
     from gpudash.ui.app import GpudashApp
     from gpudash.ui.cleanways import Teller
     from gpudash.ui.paint.tally import Ledger
@@ -144,6 +149,7 @@ def _app(
         baselines=baselines,
         recorder=recorder,
         clean=_clean_ways(acts, recorder, teller, baselines),
+        past=Past(acts.folder / PAST if acts and acts.folder else None),
     )
     # Modules stay for good: a full collection that walks over them costs a tenth of the CPU time.
     gc.freeze()

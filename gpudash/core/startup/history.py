@@ -79,6 +79,29 @@ def past_run(startup: Startup, *, key: str, command: str, recorded_at: str) -> P
     )
 
 
+CURVE_POINTS = 200
+
+
+def median_curve(
+    memory: Mapping[str, Sequence[tuple[float, int]]],
+) -> tuple[tuple[float, int], ...]:
+    """Return the median over the GPUs, second by second, thinned to what a chart can show."""
+    if not any(memory.values()):
+        return ()
+    last_s = max(curve[-1][0] for curve in memory.values() if curve)
+    step_s = max(1.0, last_s / CURVE_POINTS)
+    found = []
+    for number in range(int(last_s / step_s) + 1):
+        at_s = number * step_s
+        values = [
+            max((point for point in curve if point[0] <= at_s), default=(0.0, 0))[1]
+            for curve in memory.values()
+            if curve
+        ]
+        found.append((round(at_s, 1), int(median(values))))
+    return tuple(found)
+
+
 def comparable(history: Sequence[PastRun], key: str) -> tuple[PastRun, ...]:
     """Return the last good runs of the same kind, newest last."""
     good = [run for run in history if run.key == key and run.outcome == Outcome.READY.value]

@@ -50,6 +50,10 @@ class Logbook:
         """Lines that had to go."""
         self._shown: tuple[int, tuple[LogLine, ...]] = (-1, ())
 
+    def begin_at(self, line: int) -> None:
+        """Number the first line so: what stands before it is not read."""
+        self._tail = segments.Tail(line=line)
+
     def feed(self, data: bytes, at_s: float) -> None:
         """Take bytes as they arrived."""
         found, self._tail = segments.feed(self._tail, data)
@@ -74,6 +78,15 @@ class Logbook:
         """Return the last lines, oldest first."""
         start = max(0, len(self._lines) - count)
         return tuple(self._lines[place] for place in range(start, len(self._lines)))
+
+    def around(self, number: int, count: int) -> tuple[LogLine, ...]:
+        """Return so many lines about one line of the file; the newest where it is not kept."""
+        lines = self.lines()
+        at = place_of(lines, number)
+        if at is None:
+            return lines[-count:]
+        start = max(0, min(at - count // 2, len(lines) - count))
+        return lines[start : start + count]
 
     def _take(self, segment: segments.Segment, at_s: float) -> None:
         text = segment.text[:LONGEST]

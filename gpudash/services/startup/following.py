@@ -18,6 +18,8 @@ from gpudash.core.startup.catalog import Catalog
 from gpudash.core.startup.following import Followed, FollowSpec
 from gpudash.core.startup.loglines import LogPiece
 from gpudash.core.startup.managed import Managed, managed_of, question_of
+from gpudash.core.startup.logbook import Logbook
+from gpudash.core.startup.managed import managed_of, question_of
 from gpudash.core.startup.place import tail_arguments
 from gpudash.services.attempts import RETRY_S, bug_problem
 from gpudash.services.clock import Clock
@@ -82,6 +84,11 @@ class Following:
     def followed(self) -> Followed:
         """Return what is known now."""
         return self._case.followed(self._clock.now())
+
+    @property
+    def book(self) -> Logbook:
+        """Return its log, bounded, as lines to read."""
+        return self._case.book
 
     async def run(self) -> Followed:
         """Follow until it is over: READY (unless it stays), failed, or the log has ended.

@@ -87,13 +87,15 @@ class Tails:
         text = launch.script.text(min(until_s, ended_s - launch.began_s))
         lines = []
         inode = 1_000 + launch.number
-        if tail.is_new:
-            tail.is_new = False
+        is_first, tail.is_new = tail.is_new, False
+        if is_first:
             lines.append(self._line(tail, inode, note="opened", age=0.0, line=1))
         while tail.offset < len(text):
             part = text[tail.offset : tail.offset + PIECE_BYTES]
             lines.append(self._line(tail, inode, data=base64.b64encode(part).decode()))
             tail.offset += len(part)
+        if is_first:
+            lines.append(self._line(tail, inode, note="live"))
         if at_s >= tail.next_signs_s:
             tail.next_signs_s = at_s + SIGNS_S
             lines.append(self._line(tail, inode, signs=self._signs(launch, at_s)))

@@ -28,15 +28,10 @@ TYPE_CHECKING = False  # the first frame is painted before there is a proof
 if TYPE_CHECKING:
     from gpudash.ui.paint.cleaning import CleaningView, GpuProgress
     from gpudash.ui.paint.proving import ProofView
+    from gpudash.ui.paint.startupview import StartupView
 
 PROOF_ROWS = 9
-KEYS: Keys = (
-    ("r", "reconnect"),
-    ("p", "pause"),
-    ("e", "errors"),
-    ("?", "help"),
-    ("q", "quit"),
-)
+KEYS: Keys = (("r", "reconnect"), ("p", "pause"), ("e", "errors"), ("?", "help"), ("q", "quit"))
 
 
 class FrameView(NamedTuple):
@@ -61,6 +56,7 @@ class FrameView(NamedTuple):
     cleaning: CleaningView | None = None
     """The cleanups under way."""
     keys: Keys = KEYS
+    startup: StartupView | None = None  # what starts, or was ready or failed just now
 
 
 def host_views(
@@ -244,6 +240,10 @@ def _story(view: FrameView, judged: FleetVerdict, count: Tally, width: int) -> S
         from gpudash.ui.paint.proving import proof_story
 
         story = proof_story(view.proof, story.word, is_wide=is_wide) or story
+    if view.startup is not None:
+        from gpudash.ui.paint.startupstory import told_instead
+
+        story = told_instead(view.startup, story, is_wide=is_wide)
     # A key that is not offered here is not named either.
     if all(key != "c" for key, _ in view.keys):
         story = story._replace(keys=tuple(one for one in story.keys if one[0] != "c"))

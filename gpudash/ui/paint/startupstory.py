@@ -30,6 +30,21 @@ def startup_story(view: StartupView, keys: Keys, *, is_wide: bool) -> Story:
             return _starting(view, line, keys, is_wide=is_wide)
 
 
+def told_instead(view: StartupView, story: Story, *, is_wide: bool) -> Story:
+    """Return the dashboard's banner: the start-up's, where nothing graver is to be said.
+
+    What failed just now goes before the leftovers that it leaves: they are its own.
+    """
+    outcome = view.followed.startup.outcome
+    graver = ("UNKNOWN", "NOT CLEAR") if outcome is not Outcome.FAILED else ("UNKNOWN",)
+    if story.word in graver or story.tone == "cleaning":
+        return story
+    keys: Keys = (("s", "start-up"), ("L", "log"))
+    if outcome is Outcome.FAILED:
+        keys = (("c", "clean up"), ("s", "why"))
+    return startup_story(view, keys, is_wide=is_wide)
+
+
 def _starting(view: StartupView, line: Timeline, keys: Keys, *, is_wide: bool) -> Story:
     one = view.followed
     phase = one.startup.current
