@@ -142,3 +142,24 @@ def screen(*shown: StartupView, opened: int | None = 0, cursor: int = 0) -> Star
         glyphs=glyphs,
         keys=shown[0].keys if shown else (("esc", "back"), ("?", "help"), ("q", "quit")),
     )
+
+
+def late() -> StartupView:
+    """All ranks but TP5 have loaded, the log is silent."""
+    quiet = Life(silent_s=192.0, read_bps=0.0, cpu_pct=1.0, gpu_pct=2.0, processes=9)
+    stall = "no sign of progress for 3m 12s (last: shard 62/62; disk read 0 B/s; CPU idle)"
+    return view("serve", 53.0, life=quiet, stall=stall)
+
+
+def failed() -> StartupView:
+    return view("oom", 48.0, exit_code=1)
+
+
+def several() -> StartupsView:
+    return screen(
+        view("serve", 40.0, host="gpu-a"),
+        view("train", 60.0, host="gpu-b", earlier=None),
+        view("oom", 48.0, host="gpu-c", exit_code=1),
+        opened=None,
+        cursor=1,
+    )

@@ -183,7 +183,8 @@ def _begun(
                 stage=stage,
                 spans=spans,
                 seconds=sum(
-                    _seconds(phase, span) for phase, span in zip(phases, spans, strict=True)
+                    _seconds(phase, span, startup)
+                    for phase, span in zip(phases, spans, strict=True)
                 ),
                 before_s=_before(earlier, name),
                 progress=phases[-1].progress,
@@ -193,9 +194,11 @@ def _begun(
     return steps
 
 
-def _seconds(phase: Phase, span: tuple[float, float]) -> float:
+def _seconds(phase: Phase, span: tuple[float, float], startup: Startup) -> float:
+    """Return how long it took: as we saw it, by the log where it was read at once."""
     known = phase.seconds
-    return known if known is not None else span[1] - span[0]
+    seen = phase.end is not None and phase.end.at_s > startup.phases[0].start.at_s + CAUGHT_UP_S
+    return span[1] - span[0] if known is None or seen else known
 
 
 def _before(earlier: PastRun | None, name: str) -> float | None:

@@ -75,12 +75,9 @@ def _written(name: str, pid: int, unix_s: float) -> tuple[Written, ...]:
 
 def _filled(piece: str, pid: int, unix_s: float) -> str:
     stamp = time.strftime("%m%d %H:%M:%S", time.gmtime(unix_s)) + ".603780 140446678845248"
-    for mark, put in (
-        ("{pid}", str(pid)),
-        ("{rank5}", str(pid + 111 + LATE_RANK)),
-        ("{torch}", stamp),
-    ):
-        piece = piece.replace(mark, put)
+    piece = piece.replace("{pid}", str(pid)).replace("{torch}", stamp)
+    for rank in range(RANKS):
+        piece = piece.replace(f"{{rank{rank}}}", str(pid + 111 + rank))
     return piece
 
 

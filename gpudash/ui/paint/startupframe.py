@@ -92,7 +92,8 @@ def _running(view: StartupView, width: int, room: int) -> list[Row]:
         more = min(spare - lower - 24, 10)
         log += more
         spare -= more
-    rows = steps_rows(view, width, room - log - lower)
+    says = () if lower >= 3 else tuple(sentences(view))
+    rows = steps_rows(view, width, room - log - lower, says=says)
     rows += _lower(view, width, lower)
     return rows + log_rows(view, width, log)
 
@@ -112,7 +113,7 @@ def _lower(view: StartupView, width: int, height: int) -> list[Row]:
 
 
 def _failed(view: StartupView, width: int, room: int) -> list[Row]:
-    why = why_rows(view, width, max(7, min(_WHY_MOST + 2, room - 12)))
+    why = why_rows(view, width, max(7, min(_WHY_MOST + 2, room - 10)))
     left_over = room - len(why)
     steps = min(steps_height(view) + 2, max(0, left_over - _LOG))
     log = left_over - steps
@@ -148,6 +149,7 @@ def _compact(view: StartupView, width: int, room: int) -> list[Row]:
         sign = mark.get(step.stage.value, glyphs.nothing)
         is_now = step.stage.value in ("now", "failed")
         seconds = glyphs.dash if step.seconds is None else format_duration(step.seconds)
+        seconds = f"~{seconds}" if step.expected is not None and not step.spans else seconds
         style = "text-strong b" if is_now else "text"
         rows.append(
             (

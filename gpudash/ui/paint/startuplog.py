@@ -24,7 +24,7 @@ def log_rows(view: StartupView, width: int, height: int) -> list[Row]:
     glyphs = view.glyphs
     around = _around(view.lines, line, room)
     if around:
-        shown = around
+        shown = tuple(_ranked(one, line, failure.rank if failure else None) for one in around)
         words = f"lines {grouped(shown[0].number)} to {grouped(shown[-1].number)}"
     else:
         shown = tuple(reversed(view.lines[-room:]))
@@ -50,6 +50,11 @@ def log_rows(view: StartupView, width: int, height: int) -> list[Row]:
         *(box.side(row, width, "border", glyphs) for row in body),
         box.bottom((), (), width, "border", glyphs),
     ]
+
+
+def _ranked(one: LogLine, line: int | None, rank: str | None) -> LogLine:
+    """Put the rank beside the cause where the line itself doesn't tell it."""
+    return one._replace(rank=rank) if one.number == line and rank and not one.rank else one
 
 
 def _around(lines: tuple[LogLine, ...], number: int | None, room: int) -> tuple[LogLine, ...]:

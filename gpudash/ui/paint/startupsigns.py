@@ -79,11 +79,11 @@ def _state(
     if startup.outcome is Outcome.READY or phase is None:
         return "", False
     if name in late or (name.startswith("TP") and name[2:] in late):
-        return "behind the others", True
+        return "behind", True
     if is_low:
-        return "less memory than the others", True
+        return "less memory", True
     if phase.ended and name in phase.ended:
-        return "waits for the others" if late else "done", False
+        return "waits" if late else "done", False
     return "", False
 
 
@@ -92,7 +92,7 @@ def ranks_rows(view: StartupView, width: int, height: int) -> list[Row]:
     ranks = ranks_of(view)
     inner, room = width - 2, height - 2
     label = max((len(rank.name) for rank in ranks), default=4) + 2
-    words = 22 if inner >= 56 else 12 if inner >= 40 else 0
+    words = 14 if inner >= 40 else 0
     bar = max(6, inner - label - 10 - 5 - words - 1)
     shown = ranks
     more = 0

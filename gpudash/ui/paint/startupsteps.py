@@ -11,7 +11,7 @@ from gpudash.core.units import format_duration, gib
 from gpudash.ui.paint import box
 from gpudash.ui.paint.box import Piece
 from gpudash.ui.paint.glyphs import Glyphs
-from gpudash.ui.paint.spans import Row, left, outside, right
+from gpudash.ui.paint.spans import Row, left, outside, right, wrapped
 from gpudash.ui.paint.startupview import Curve, StartupView
 
 _TICKS_S = (5, 10, 20, 30, 60, 120, 300, 600, 1200, 1800, 3600, 7200, 21_600, 86_400)
@@ -50,7 +50,7 @@ def axis_of(line: Timeline, inner: int, *, has_earlier: bool) -> Axis:
     """Divide the panel's inner width, and fit the axis to what there is to show."""
     label = 20 if inner >= 98 else 17 if inner >= 70 else 15
     time = 9
-    delta = (20 if inner >= 98 else 9 if inner >= 76 else 0) if has_earlier else 2
+    delta = (20 if has_earlier else 16) if inner >= 98 else 9 if inner >= 76 else 0
     width = max(8, inner - label - time - delta - 1)
     seconds = max(_LEAST_S, line.span * 1.04)
     most = max(1, width // _TICK_CELLS)
@@ -63,8 +63,18 @@ def steps_height(view: StartupView) -> int:
     return 3 + max(1, len(view.timeline.steps))
 
 
-def steps_rows(view: StartupView, width: int, height: int, *, border: str = "") -> list[Row]:
-    """Paint the panel; what room the steps leave is memory's, and the footnote's."""
+def steps_rows(
+    view: StartupView,
+    width: int,
+    height: int,
+    *,
+    border: str = "",
+    says: tuple[tuple[str, str], ...] = (),
+) -> list[Row]:
+    """Paint the panel; what room the steps leave is memory's, and the footnote's.
+
+    `says`: sentences with their styles, where no other panel says them.
+    """
     if height < 3:
         return []
     glyphs, line = view.glyphs, view.timeline
@@ -79,6 +89,12 @@ def steps_rows(view: StartupView, width: int, height: int, *, border: str = "") 
     spare = room - len(body)
     if spare >= MEMORY_LEAST + 1 and view.followed.memory:
         body += [_blank(view, line, axis), *_memory(view, line, axis, spare - 1)]
+    spare = room - len(body)
+    told: list[Row] = []
+    for text, style in says:
+        told += [((f" {part}", style),) for part in wrapped(text, inner - 2, 2)]
+    if spare > 1 and told:
+        body += [(), *told[: spare - 1]]
     body += [()] * max(0, room - len(body))
     body = [*body[:room], *((foot,) if foot else ())]
     edge = border or (
@@ -151,9 +167,10 @@ def _steps(view: StartupView, line: Timeline, axis: Axis, room: int) -> list[Row
         return [nothing][:room]
     folded = 0
     while len(steps) + (1 if folded else 0) > room and len(steps) > 1:
-        # What is over says least, then what is farthest away.
-        place = 0 if steps[0].stage is Stage.DONE else -1
-        steps.pop(place)
+        # What never came says nothing; else what is over says least, then what is farthest away.
+        is_over = view.followed.startup.outcome is not Outcome.STARTING
+        last = steps[-1].stage is Stage.TO_COME and is_over
+        steps.pop(-1 if last or steps[0].stage is not Stage.DONE else 0)
         folded += 1
     rows = [_step(view, step, line, axis) for step in steps]
     if folded and room > 1:

@@ -15,7 +15,8 @@ from gpudash.ui.paint.story import Keys, Story
 
 LOG = ("L", "log")
 _LATE_S = 15.0
-SECONDS_SHORT = 60.0
+SHORTEST_CLAUSE = 16
+"""A cause of fewer characters is a label, and its sentence comes behind the colon."""
 
 
 def startup_story(view: StartupView, keys: Keys, *, is_wide: bool) -> Story:
@@ -132,8 +133,14 @@ def _ready(view: StartupView, line: Timeline, keys: Keys, *, is_wide: bool) -> S
 def _failed(view: StartupView, line: Timeline, keys: Keys) -> Story:
     one = view.followed
     failure = one.startup.failure
-    message = outside(failure.message, 240) if failure else "failed"
-    cause: Row = ((message[:1].upper() + message[1:], "text-strong b"),)
+    message = outside(failure.message, 300) if failure else "failed"
+    message = message[:1].upper() + message[1:]
+    # The first clause names it; numbers stand in the panel too.
+    clause, _, rest = message.partition(": ")
+    if len(clause) < SHORTEST_CLAUSE:
+        clause, rest = message, ""
+    cause: Row = ((clause, "text-strong b"),)
+    headline: tuple[Row, ...] = (cause, fact(rest)) if rest else (cause,)
     second: list[Row] = [*what_is_started(one)]
     if failure is not None and failure.others:
         second.insert(
@@ -146,7 +153,7 @@ def _failed(view: StartupView, line: Timeline, keys: Keys) -> Story:
         symbol="bad",
         word="FAILED",
         since=f"after {format_duration(line.now)}",
-        headline=(cause,),
+        headline=headline,
         second=tuple(second),
         keys=keys,
         short=cause,
