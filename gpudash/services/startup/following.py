@@ -16,10 +16,9 @@ from gpudash.core.events import Ack, Event, LogTold, UrlTold
 from gpudash.core.model import Host, Problem
 from gpudash.core.startup.catalog import Catalog
 from gpudash.core.startup.following import Followed, FollowSpec
+from gpudash.core.startup.logbook import Logbook
 from gpudash.core.startup.loglines import LogPiece
 from gpudash.core.startup.managed import Managed, managed_of, question_of
-from gpudash.core.startup.logbook import Logbook
-from gpudash.core.startup.managed import managed_of, question_of
 from gpudash.core.startup.place import tail_arguments
 from gpudash.services.attempts import RETRY_S, bug_problem
 from gpudash.services.clock import Clock
