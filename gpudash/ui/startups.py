@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from datetime import datetime
 
 from gpudash.core.families import holders
 from gpudash.core.model import Fleet, Owner
@@ -197,6 +198,7 @@ class Startups:
             lines=self._lines(noticed, followed),
             totals={gpu.info.key: gpu.info.total_bytes or 0 for gpu in gpus},
             indices={gpu.info.key: gpu.info.index for gpu in gpus},
+            before=written(followed.earlier.recorded_at) if followed.earlier else "",
             left=left_behind(frame.fleet, followed),
             trace=signs.trace(),
             chart=chart_of(frame.glyphs),
@@ -219,6 +221,16 @@ class Startups:
             if frame.now_s - over_s <= FRESH_S:
                 return self.one(noticed, frame)
         return None
+
+
+def written(recorded_at: str) -> str:
+    """Write a recorded time, which is UTC, as this machine's: `28 Nov 18:40`."""
+    try:
+        at = datetime.fromisoformat(recorded_at)
+    except ValueError:
+        return recorded_at
+    local = at.astimezone()
+    return f"{local.day} {local:%b %H:%M}"
 
 
 def left_behind(fleet: Fleet, one: Followed) -> str:

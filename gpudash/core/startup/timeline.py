@@ -171,6 +171,9 @@ def _begun(
             (at(phase.start), max(at(phase.start), at(phase.end) if phase.end else now))
             for phase in phases
         )
+        if name == "launch" and spans:
+            # It begins with the process, before the first line.
+            spans = ((0.0, spans[0][1]), *spans[1:])
         runs = any(phase.is_open for phase in phases)
         stage = Stage.NOW if runs else Stage.DONE
         if startup.outcome is not Outcome.STARTING and runs:

@@ -121,6 +121,7 @@ class Noticing:
             source=LogSource(kind="pid", value=str(begun.pid)),
             name=begun.name,
             pid=begun.pid,
+            stays=True,
         )
         following = Following(
             self._monitor.looking(host).source,

@@ -6,7 +6,7 @@ its host. Between zero and a launch there is time to see ALL CLEAR.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from gpudash.sources.demo.deeds import Deeds
 from gpudash.sources.demo.jobs import FAILED_S, READY_S, load, memory_mib
@@ -26,6 +26,10 @@ ACTS = ("serve", "oom", "train")
 AFTER_S = 16.0
 """From zero to the next launch: a proof of 10 s, and a moment to read it."""
 _FIRST_PID, _STEP_PIDS = 51_102, 613
+_FLAGS = {
+    "serve": ("--mem-fraction-static", "0.9", "--cuda-graph-max-bs", "64"),
+    "oom": ("--mem-fraction-static", "0.97", "--cuda-graph-max-bs", "160"),
+}
 MODEL = "Qwen3-235B-A22B-FP8"
 
 
@@ -58,7 +62,8 @@ class Launch:
         """Return the process that was launched."""
         if self.job == "train":
             return torchrun(self.pid, self.began_s, ROOT, RANKS)
-        return sglang_server(self.pid, self.began_s, MODEL, RANKS)
+        server = sglang_server(self.pid, self.began_s, MODEL, RANKS)
+        return replace(server, argv=(*server.argv, *_FLAGS[self.job]))
 
     def rank(self, rank: int, at_s: float) -> Task:
         """Return one rank: an orphan once its root has ended by itself."""

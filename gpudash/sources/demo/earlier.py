@@ -39,4 +39,4 @@ def earlier_runs(keys: tuple[str, ...] = ()) -> tuple[PastRun, ...]:
     )
 
 
-KEY = f"sglang||/models/Qwen3-235B-A22B-FP8|tp=8|{HOST}|{GPU}"
+KEY = f"sglang||/models/Qwen3-235B-A22B-FP8|tp=8|{GPU}|{HOST}"

@@ -218,14 +218,10 @@ class Hand(_Program):
                 )
             case "order" | "report" | "abort":
                 return self._carry(order, at_s)
-            case "tail":
-                error = self._tails.begin(order, at_s)
-                return self._ack(order, at_s, error=error) + self.pump(at_s)
-            case "untail":
-                return self._ack(order, at_s, error=self._tails.end(order))
-            case "url":
-                told = self._tails.asked(order, at_s)
-                return self._line(at_s, **told) + self._ack(order, at_s)
+            case "tail" | "untail" | "url":
+                told, error = self._tails.obey(order, at_s)
+                answer = b"".join(self._line(at_s, **one) for one in told)
+                return answer + self._ack(order, at_s, error=error) + self.pump(at_s)
         return super()._obey(order, at_s)
 
     def _carry(self, command: dict[str, Any], at_s: float) -> bytes:

@@ -40,6 +40,16 @@ class Tails:
         self._scene = next((one for one in machine.tenants if isinstance(one, Scene)), None)
         self._tails: dict[int, Tail] = {}
 
+    def obey(self, command: dict[str, Any], at_s: float) -> tuple[list[dict[str, object]], str]:
+        """Carry out a command; return what is told at once, and why it can't be done."""
+        match command["do"]:
+            case "tail":
+                return [], self.begin(command, at_s)
+            case "untail":
+                return [], self.end(command)
+            case _:
+                return [self.asked(command, at_s)], ""
+
     def begin(self, command: dict[str, Any], at_s: float) -> str:
         """Follow what a command names; return why not, or nothing."""
         of = command.get("of")
@@ -137,7 +147,7 @@ class Tails:
         """Return what a URL answers: only the server's own port, once it listens."""
         launch = self._scene.launch(at_s) if self._scene is not None else None
         answer: dict[str, object] = {"t": "url", "id": command["id"], "status": None, "pids": []}
-        listens_s = READY_S["serve"] - 4.0
+        listens_s = READY_S["serve"] - 5.0
         if launch is None or launch.job != "serve" or self._is_gone(launch, at_s):
             return answer | {"error": "refused"}
         after_s = at_s - launch.began_s

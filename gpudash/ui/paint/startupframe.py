@@ -11,8 +11,9 @@ from gpudash.ui.paint.layout import FOOTER_FROM, HEADER_FROM
 from gpudash.ui.paint.spans import Row, finished, left, outside, right, wrapped
 from gpudash.ui.paint.startuplist import empty_rows, list_rows, list_story
 from gpudash.ui.paint.startuplog import line_row, log_rows
+from gpudash.ui.paint.startupmemory import MEMORY_LEAST
 from gpudash.ui.paint.startupsigns import alive_rows, ranks_of, ranks_rows, sentences
-from gpudash.ui.paint.startupsteps import MEMORY_LEAST, steps_height, steps_rows
+from gpudash.ui.paint.startupsteps import steps_height, steps_rows
 from gpudash.ui.paint.startupstory import startup_story
 from gpudash.ui.paint.startupview import StartupsView, StartupView
 from gpudash.ui.paint.startupwhy import why_rows

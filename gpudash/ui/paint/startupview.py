@@ -46,6 +46,8 @@ class StartupView(NamedTuple):
     """Bytes of each GPU, by UUID."""
     indices: Mapping[str, int] = {}
     """Of each GPU, by UUID."""
+    before: str = ""
+    """When the earlier run was, in the viewer's zone."""
     left: str = ""
     """What a failed one left behind, in words."""
     trace: Trace = Trace()
