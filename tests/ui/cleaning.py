@@ -38,13 +38,13 @@ class Skipping:
 
     def __init__(self, *, shows_time: bool = False, speed: float = 1.0) -> None:
         self._system = SystemClock()
-        self._began_s = self._system.now()
+        self._began_s = self._at_s = self._system.now()
         self._shows_time = shows_time
         self._speed = speed
         self.ahead_s = 0.0
 
     def now(self) -> float:
-        return self._began_s + (self._system.now() - self._began_s) * self._speed + self.ahead_s
+        return self._at_s + (self._system.now() - self._began_s) * self._speed + self.ahead_s
 
     def unix(self) -> float:
         return self._system.unix() + self.now() - self._system.now()
@@ -52,6 +52,13 @@ class Skipping:
     def wall(self, at_s: float) -> str:
         past_s = self.now() - at_s
         return self._system.wall(self._system.now() - past_s) if self._shows_time else "12:06:24"
+
+    def go(self, speed: float) -> None:
+        """Go so many times as fast from now on."""
+        now_s = self.now() - self.ahead_s
+        self._began_s = self._system.now()
+        self._at_s = now_s
+        self._speed = speed
 
     async def sleep(self, seconds: float) -> None:
         """Sleep so long by this clock."""

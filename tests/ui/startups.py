@@ -7,7 +7,7 @@ from gpudash.core.startup import tracker
 from gpudash.core.startup.following import Followed, Life, LogSource
 from gpudash.core.startup.history import PastPhase, PastRun, compare, estimate
 from gpudash.core.startup.logbook import Logbook, LogLine
-from gpudash.core.startup.model import Arrived, Exited
+from gpudash.core.startup.model import Arrived, Exited, Startup
 from gpudash.sources.demo.jobs import memory_mib
 from gpudash.sources.demo.logs import Script
 from gpudash.ui.paint.glyphs import UNICODE, Glyphs
@@ -52,6 +52,14 @@ def read(name: str, after_s: float) -> tuple[tracker.Tracker, tuple[LogLine, ...
             state, _ = tracker.step(state, Arrived(data=one.data, at_s=BEGAN + one.at_s))
             book.feed(one.data, BEGAN + one.at_s)
     return state, book.lines()
+
+
+def read_at_once(name: str, after_s: float) -> Startup:
+    """All of a log in one moment, as late as it is read."""
+    data = Script(name=name, pid=51_102, unix_s=UNIX).text(after_s)
+    state = tracker.Tracker(catalog=load_catalog())
+    state, _ = tracker.step(state, Arrived(data=data, at_s=BEGAN + after_s))
+    return tracker.snapshot(state)
 
 
 def followed(

@@ -214,16 +214,15 @@ def sentences(view: StartupView) -> list[tuple[str, str]]:
     said: list[tuple[str, str]] = []
     if one.link:
         said.append((f"{outside(one.link, 200)}: what is shown is old.", "unknown"))
+    phase = one.startup.current if one.startup.outcome is Outcome.STARTING else None
+    if phase is not None and phase.laggards:
+        said.append((_laggard_words(phase), "unknown"))
     if one.stall:
         said.append((_sentence(outside(one.stall, 240)), "unknown"))
     if one.stall_hint:
         said.append((_sentence(outside(one.stall_hint, 240)), "text"))
-    phase = one.startup.current
-    if phase is not None and one.startup.outcome is Outcome.STARTING:
-        if phase.laggards:
-            said.append((_laggard_words(phase), "unknown"))
-        elif (flat := _flat_words(view, phase)) and not one.stall:
-            said.append((flat, "text-muted"))
+    if phase is not None and not phase.laggards and not one.stall:
+        said += [(words, "text-muted") for words in _flat_words(view, phase)]
     if one.health and one.startup.outcome is not Outcome.FAILED:
         said.append((f"Health: {outside(one.health, 120)}.", "text-muted"))
     said += [(_sentence(outside(note, 200)), "unknown") for note in one.startup.notes]
@@ -244,21 +243,21 @@ def _laggard_words(phase: Phase) -> str:
     return f"{late}{more} {verb} behind: {len(phase.ended)} of {len(phase.begun)} ranks are done."
 
 
-def _flat_words(view: StartupView, phase: Phase) -> str:
+def _flat_words(view: StartupView, phase: Phase) -> list[str]:
     """Say that flat memory is how these engines load, where it is flat."""
     if phase.name not in _PHASES_IN_PLACE:
-        return ""
+        return []
     curves = [curve for curve in view.followed.memory.values() if curve]
     if not curves:
-        return ""
+        return []
     curve = curves[0]
     last = curve[-1][1]
     began = next((at_s for at_s, used in curve if used >= 0.97 * last), 0.0)
     flat_s = curve[-1][0] - began
     if last < 1 << 30 or flat_s < 8.0:
-        return ""
+        return []
     at = format_duration(began)
-    return f"Memory is flat: normal here. Space was taken at {at}; shards are copied into it."
+    return [f"Memory is flat: normal here. Space was taken at {at}; shards are copied into it."]
 
 
 def _panel(
