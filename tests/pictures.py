@@ -20,8 +20,10 @@ from rich.style import Style
 from rich.terminal_theme import TerminalTheme
 from rich.text import Text
 
+from gpudash.cli.commands.demo import put_earlier
 from gpudash.core.cleanup.phases import Phase
 from gpudash.core.model import Fleet
+from gpudash.services.startup.past import Past
 from gpudash.ui.paint import startupframe
 from gpudash.ui.paint.frame import FrameView, frame_rows
 from gpudash.ui.paint.glyphs import ASCII, MONO, UNICODE, Glyphs
@@ -29,6 +31,7 @@ from gpudash.ui.paint.spans import Row
 from gpudash.ui.paint.startupview import StartupsView
 from gpudash.ui.paint.story import Stand
 from gpudash.ui.paint.view import Density
+from gpudash.ui.start import PAST
 from gpudash.ui.theme import Theme, load_theme
 from tests.shots import framed, to_png
 from tests.ui import fleets, startups
@@ -273,7 +276,38 @@ async def _all_clear(shown: Cleaned) -> None:
     await asyncio.sleep(6.0)
 
 
+async def _start(shown: Cleaned, demo_s: float) -> None:
+    """Show the start-up that begins at 2 s of demo time, so far."""
+    await shown.until(lambda: bool(shown.app.startups.all))
+    await shown.press("s")
+    while shown.demo_s() < demo_s:
+        await asyncio.sleep(0.05)
+
+
+async def _startup(shown: Cleaned) -> None:
+    await _start(shown, 61.0)
+
+
+async def _startup_failed(shown: Cleaned) -> None:
+    await _start(shown, 60.0)
+    await shown.until(lambda: "left behind" in shown.text())
+
+
+async def _startup_ready(shown: Cleaned) -> None:
+    await _start(shown, 96.0)
+
+
+BEGINS = {
+    "startup": "startup:ready",
+    "startup_failed": "startup:failed",
+    "startup_ready": "startup:ready",
+}
+"""Scenarios of scenes that are not of leftovers; played faster, with an earlier start-up."""
+SPEED = 5.0
 SCENES: dict[str, Callable[[Cleaned], Awaitable[None]]] = {
+    "startup": _startup,
+    "startup_failed": _startup_failed,
+    "startup_ready": _startup_ready,
     "clean_plan": _plan,
     "clean_progress": _progress,
     "clean_all_clear": _all_clear,
@@ -284,7 +318,13 @@ SCENES: dict[str, Callable[[Cleaned], Awaitable[None]]] = {
 async def play(name: str, folder: Path) -> None:
     """Write one picture of the running app."""
     with tempfile.TemporaryDirectory() as records:
-        async with cleaned(Path(records), shows_time=True) as shown:
+        past, scenario, speed = None, BEGINS.get(name, "leftovers"), 1.0
+        if name in BEGINS:
+            put_earlier(Path(records))
+            past, speed = Past(Path(records) / PAST), SPEED
+        async with cleaned(
+            Path(records), scenario, shows_time=True, past=past, speed=speed
+        ) as shown:
             await SCENES[name](shown)
             shown.app.repaint()
             await shown.pilot.pause()
