@@ -303,7 +303,7 @@ BEGINS = {
     "startup_ready": "startup:ready",
 }
 """Scenarios of scenes that are not of leftovers; played faster, with an earlier start-up."""
-SPEED = 5.0
+SPEED = 2.0
 SCENES: dict[str, Callable[[Cleaned], Awaitable[None]]] = {
     "startup": _startup,
     "startup_failed": _startup_failed,

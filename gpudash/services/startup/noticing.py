@@ -30,6 +30,8 @@ log = logging.getLogger(__name__)
 LOOK_S = 0.5
 MOST = 8
 """Start-ups that are kept; the oldest that is over goes first."""
+MOST_AT_ONCE = 16
+"""Each has a hand of its own."""
 MOST_KNOWN = 4_096
 
 
@@ -42,6 +44,11 @@ class Noticed:
     task: asyncio.Task[None] | None = None
     outcome: Outcome = Outcome.STARTING
     """As it was told last."""
+
+    @property
+    def is_running(self) -> bool:
+        """Tell whether it is followed still."""
+        return self.task is not None and not self.task.done()
 
     @property
     def followed(self) -> Followed:
@@ -98,6 +105,7 @@ class Noticing:
             if self._monitor.version != self._version:
                 self._version = self._monitor.version
                 self._look()
+            self._tell()
             await asyncio.sleep(LOOK_S)
 
     def _look(self) -> None:
@@ -106,11 +114,13 @@ class Noticing:
         for host in self._monitor.fleet.hosts:
             # Holders are joined from many values: only where who holds can have changed.
             seen = (host.link, host.listed, host.processes, host.scan, host.kin)
-            if self._looked.get(host.name) == seen:
+            before = self._looked.get(host.name, ())
+            if before and all(old is new for old, new in zip(before, seen, strict=True)):
                 continue
             self._looked[host.name] = seen
             for begun in newly_begun(host, now_s, known):
-                self._follow(host.name, begun)
+                if sum(one.is_running for one in self.all) < MOST_AT_ONCE:
+                    self._follow(host.name, begun)
 
     def _follow(self, host: str, begun: Begun) -> None:
         self._known[begun.key] = None
@@ -128,7 +138,7 @@ class Noticing:
             spec,
             clock=self._clock,
             catalog=self._catalog(),
-            changed=self._heard,
+            changed=self._changed,
             history=self._past,
             monitor=self._monitor,
         )
@@ -138,7 +148,7 @@ class Noticing:
         self._changed()
 
     def _kept(self, every: tuple[Noticed, ...]) -> tuple[Noticed, ...]:
-        over = [one for one in every if one.task is not None and one.task.done()]
+        over = [one for one in every if not one.is_running]
         while len(every) > MOST and over:
             gone = over.pop()
             every = tuple(one for one in every if one is not gone)
@@ -150,15 +160,15 @@ class Noticing:
         except SourceError as error:
             log.info("[%s] not followed: %s", noticed.key[0], error)
             self.all = tuple(one for one in self.all if one is not noticed)
-        self._heard()
+        self._changed()
 
-    def _heard(self) -> None:
+    def _tell(self) -> None:
+        """Note what became ready or failed."""
         for one in self.all:
             followed = one.followed
             if followed.startup.outcome is not one.outcome:
                 one.outcome = followed.startup.outcome
                 self._monitor.note(_happening(followed, self._clock.now()))
-        self._changed()
 
 
 def _happening(one: Followed, now_s: float) -> Happening:

@@ -26,15 +26,13 @@ def memory_rows(view: StartupView, line: Timeline, axis: Axis, height: int) -> l
     """Paint the curve of memory, and the earlier run\'s behind now."""
     one = view.followed
     total = max((view.totals.get(gpu, 0) for gpu in one.memory), default=0)
-    now = median_at(view, one.now_s - one.started_s)
+    (now,) = medians(view, [one.now_s - one.started_s])
     peak = max((used for curve in one.memory.values() for _, used in curve), default=0)
     top = total or max(peak, 1)
     begun = one.started_s - line.zero_s
     until = axis.column(line.now)
-    heights = []
-    for at in range(until + 1):
-        seen = median_at(view, (at + 1) / axis.width * axis.seconds - begun)
-        heights.append(min(1.0, (seen or 0) / top))
+    times = [(at + 1) / axis.width * axis.seconds - begun for at in range(until + 1)]
+    heights = [min(1.0, (seen or 0) / top) for seen in medians(view, times)]
     curves: list[Curve] = []
     before = one.earlier.memory if one.earlier is not None else ()
     is_open = one.startup.outcome is Outcome.STARTING
@@ -70,14 +68,21 @@ def _expected(
     return first, tuple(heights), "bar-plan"
 
 
-def median_at(view: StartupView, at_s: float) -> int | None:
-    """Return the median over the GPUs at a time since it began; None where nothing is known."""
-    values = []
+def medians(view: StartupView, times: list[float]) -> list[int | None]:
+    """Return the median over the GPUs at each of these times since it began, ascending.
+
+    None where nothing is known yet.
+    """
+    columns: list[list[int]] = [[] for _ in times]
     for curve in view.followed.memory.values():
-        known = [used for when, used in curve if when <= at_s]
-        if known:
-            values.append(known[-1])
-    return int(median(values)) if values else None
+        at, held = 0, None
+        for column, when in zip(columns, times, strict=True):
+            while at < len(curve) and curve[at][0] <= when:
+                held = curve[at][1]
+                at += 1
+            if held is not None:
+                column.append(held)
+    return [int(median(column)) if column else None for column in columns]
 
 
 def _memory_label(number: int, axis: Axis) -> Row:

@@ -150,9 +150,9 @@ def _step(view: StartupView, step: Step, line: Timeline, axis: Axis) -> Row:
 
 
 def _bar(view: StartupView, step: Step, line: Timeline, axis: Axis) -> Row:
+    ticks = axis.ticks
     cells: list[tuple[str, str]] = [
-        (view.glyphs.nothing, "decor") if at in axis.ticks else (" ", "text")
-        for at in range(axis.width)
+        (view.glyphs.nothing, "decor") if at in ticks else (" ", "text") for at in range(axis.width)
     ]
     fill = "#" if view.glyphs.has_patterns else "█"
     if step.expected is not None:

@@ -91,7 +91,7 @@ def what_is_started(one: Followed) -> tuple[Row, ...]:
         facts.append(fact(f"{outside(one.startup.engine, 24)}{outside(version, 24)}"))
     if one.gpus:
         facts.append(fact(plural(len(one.gpus), "GPU")))
-    if one.startup.port is not None:
+    if one.startup.port is not None and f":{one.startup.port}" not in one.name:
         facts.append(fact(f":{one.startup.port}", "text-muted"))
     return tuple(facts)
 
