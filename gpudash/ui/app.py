@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import gc
 from collections.abc import Callable, Sequence
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from textual import events
 from textual.binding import Binding, BindingType
@@ -17,7 +17,6 @@ from gpudash.services.clock import Clock
 from gpudash.services.door import Door
 from gpudash.services.monitor import FleetMonitor
 from gpudash.services.recorder import Recorder
-from gpudash.services.startup.past import Past
 from gpudash.ui.actions import action_of
 from gpudash.ui.cleanways import CleanWays
 from gpudash.ui.leaving import LastResort, heed_signals
@@ -35,6 +34,9 @@ from gpudash.ui.theme import Theme
 from gpudash.ui.theming import textual_theme
 from gpudash.ui.widgets.keyed import KeyedRows
 from gpudash.ui.widgets.pointed import GpuPointed
+
+if TYPE_CHECKING:
+    from gpudash.services.startup.past import Past
 
 TICK_S = 0.25
 """Arriving samples only mark hosts; this often the screen looks whether any did."""
@@ -69,7 +71,7 @@ class GpudashApp(StartingApp):
         baselines: Baselines = NO_BASELINES,
         recorder: Recorder | None = None,
         clean: CleanWays | None = None,
-        past: Past | None = None,
+        past: Callable[[], Past] | None = None,
     ) -> None:
         """`themes`: the first is shown. `demo` makes the fleet that the first screen opens.
 
@@ -84,7 +86,7 @@ class GpudashApp(StartingApp):
             baselines=baselines,
             recorder=recorder,
         )
-        self._past = past
+        self._make_past = past
         self._themes = tuple(themes)
         self._make_demo = demo
         self._before_demo: FleetMonitor | None = None

@@ -8,6 +8,7 @@ one figure in the process: only the thread of the screen may draw.
 from __future__ import annotations
 
 import re
+import sys
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -105,6 +106,16 @@ def _add(spans: list[Span], text: str, style: str) -> int:
     if text:
         spans.append((text, style))
     return len(text)
+
+
+def has_charts() -> bool:
+    """Tell whether plotext is there: who waits for a key press draws without it first."""
+    return "plotext" in sys.modules
+
+
+def load_charts() -> None:
+    """Import plotext now."""
+    import plotext  # noqa: F401
 
 
 def chart_of(glyphs: Glyphs) -> Chart:

@@ -6,6 +6,7 @@ import gc
 import os
 import sys
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from gpudash.services.door import Door
     from gpudash.services.monitor import FleetMonitor
     from gpudash.services.recorder import Recorder
+    from gpudash.services.startup.past import Past
     from gpudash.ui.app import GpudashApp
     from gpudash.ui.cleanways import CleanWays, Teller
     from gpudash.ui.paint.view import Density
@@ -124,7 +126,6 @@ def _app(
     from gpudash.config.baselines import load_baselines
     from gpudash.services.clock import SystemClock
     from gpudash.services.recorder import Recorder
-    from gpudash.services.startup.past import Past
     from gpudash.ui.app import GpudashApp
     from gpudash.ui.cleanways import Teller
     from gpudash.ui.paint.tally import Ledger
@@ -149,11 +150,18 @@ def _app(
         baselines=baselines,
         recorder=recorder,
         clean=_clean_ways(acts, recorder, teller, baselines),
-        past=Past(acts.folder / PAST if acts and acts.folder else None),
+        past=partial(_past, acts.folder / PAST if acts and acts.folder else None),
     )
     # Modules stay for good: a full collection that walks over them costs a tenth of the CPU time.
     gc.freeze()
     return app
+
+
+def _past(path: Path | None) -> Past:
+    """Return the earlier start-ups; seldom needed, and not imported before."""
+    from gpudash.services.startup.past import Past
+
+    return Past(path)
 
 
 def _clean_ways(

@@ -3,26 +3,21 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import datetime
 
 from gpudash.core.families import holders
 from gpudash.core.model import Fleet, Owner
-from gpudash.core.startup.catalog import Catalog
 from gpudash.core.startup.following import Followed
 from gpudash.core.startup.logbook import LogLine
 from gpudash.core.startup.model import Outcome
 from gpudash.core.units import format_memory, plural
-from gpudash.services.clock import Clock
-from gpudash.services.monitor import FleetMonitor
 from gpudash.services.startup.noticing import Noticed, Noticing
-from gpudash.services.startup.past import Past
 from gpudash.ui.paint.frame import FrameView, header_view
 from gpudash.ui.paint.startupsigns import SPARK
-from gpudash.ui.paint.startupview import StartupsView, StartupView, Trace
+from gpudash.ui.paint.startupview import StartupsView, StartupView, Trace, no_chart
 from gpudash.ui.paint.story import Keys
-from gpudash.ui.plots import chart_of
+from gpudash.ui.plots import chart_of, has_charts
 
 NEWEST_LINES = 400
 """Of a log, for the panels; the log's own screen has all of it."""
@@ -82,32 +77,18 @@ class Startups:
 
     def __init__(
         self,
-        monitor: FleetMonitor,
-        clock: Clock,
-        catalog: Callable[[], Catalog],
-        changed: Callable[[], None],
-        past: Past | None = None,
+        noticing: Noticing,
         *,
         is_readonly: bool = False,
     ) -> None:
-        """Follow nothing yet; `changed` is called whenever there is something new to show."""
-        self._monitor = monitor
-        self._clock = clock
+        """Show nothing yet."""
         self._is_readonly = is_readonly
-        self._noticing = Noticing(monitor, clock, catalog, changed, past)
+        self._noticing = noticing
         self._signs: dict[int, _Signs] = {}
         self._over_s: dict[int, float] = {}
         self.opened: Noticed | None = None
         self.is_list = False
         self._cursor = 0
-
-    def start(self) -> None:
-        """Follow what begins from now on."""
-        self._noticing.start()
-
-    async def close(self) -> None:
-        """Follow nothing any more."""
-        await self._noticing.close()
 
     @property
     def all(self) -> tuple[Noticed, ...]:
@@ -201,7 +182,7 @@ class Startups:
             before=written(followed.earlier.recorded_at) if followed.earlier else "",
             left=left_behind(frame.fleet, followed),
             trace=signs.trace(),
-            chart=chart_of(frame.glyphs),
+            chart=chart_of(frame.glyphs) if has_charts() else no_chart,
             keys=self._offered(KEYS),
         )
 

@@ -7,7 +7,6 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
 
-from gpudash.config.markers import load_catalog
 from gpudash.core.startup.model import Outcome
 from gpudash.services.monitor import FleetMonitor
 from gpudash.services.startup.noticing import Noticing
@@ -37,7 +36,9 @@ async def noticing(
     hosts = machines(parse_scenario(scenario), 1)
     monitor = FleetMonitor(tuple(DemoSource(one, pace) for one in hosts), clock)
     heard = said if said is not None else []
-    one = Noticing(monitor, clock, load_catalog, lambda: heard.append(None), past)
+    one = Noticing(
+        monitor, clock, lambda: heard.append(None), (lambda: past) if past is not None else None
+    )
     monitor.start()
     one.start()
     try:

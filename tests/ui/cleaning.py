@@ -171,7 +171,7 @@ async def cleaned(
         Scene(clock),
         [load_theme(theme)[0]],
         clean=None if is_readonly else ways,
-        past=past,
+        past=(lambda: past) if past is not None else None,
     )
     async with app.run_test(size=size, notifications=True) as pilot:
         shown = Cleaned(app, pilot, clock, hosts, folder, pace)

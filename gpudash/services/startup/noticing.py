@@ -1,5 +1,8 @@
 """Follows by itself every family of one's own that begins on a watched host.
 
+Most screens never see a start-up, so what follows one is imported when the first begins, in pieces:
+no key press waits for it.
+
 Looks twice a second at what the monitor knows. Each start-up has a task of its own, and the newest
 few are kept for the screen. A log that can't be followed is only logged: nobody asked for it.
 """
@@ -7,23 +10,26 @@ few are kept for the screen. A log that can't be followed is only logged: nobody
 from __future__ import annotations
 
 import asyncio
+import importlib
 import logging
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from gpudash.core.families import Key
 from gpudash.core.model import Happening
 from gpudash.core.startup.begun import Begun, newly_begun
-from gpudash.core.startup.catalog import Catalog
-from gpudash.core.startup.following import Followed, FollowSpec, LogSource
-from gpudash.core.startup.logbook import Logbook
-from gpudash.core.startup.model import Outcome
 from gpudash.core.units import format_duration
 from gpudash.services.clock import Clock
 from gpudash.services.monitor import FleetMonitor
-from gpudash.services.startup.following import Following
-from gpudash.services.startup.past import Past
 from gpudash.sources.base import SourceError
+
+if TYPE_CHECKING:
+    from gpudash.core.startup.following import Followed
+    from gpudash.core.startup.logbook import Logbook
+    from gpudash.core.startup.model import Outcome
+    from gpudash.services.startup.following import Following
+    from gpudash.services.startup.past import Past
 
 log = logging.getLogger(__name__)
 
@@ -33,6 +39,19 @@ MOST = 8
 MOST_AT_ONCE = 16
 """Each has a hand of its own."""
 MOST_KNOWN = 4_096
+_PIECES = (
+    "gpudash.core.startup.model",
+    "gpudash.core.startup.history",
+    "gpudash.core.startup.prefixes",
+    "gpudash.core.startup.catalog",
+    "gpudash.core.startup.sentences",
+    "gpudash.core.startup.tracker",
+    "gpudash.core.startup.logbook",
+    "gpudash.services.startup.case",
+    "gpudash.services.startup.following",
+    "gpudash.config.markers",
+)
+"""What following takes; together they are a fifth of a second."""
 
 
 @dataclass(eq=False, slots=True)
@@ -42,7 +61,7 @@ class Noticed:
     key: Key
     following: Following
     task: asyncio.Task[None] | None = None
-    outcome: Outcome = Outcome.STARTING
+    outcome: Outcome | None = None
     """As it was told last."""
 
     @property
@@ -68,16 +87,19 @@ class Noticing:
         self,
         monitor: FleetMonitor,
         clock: Clock,
-        catalog: Callable[[], Catalog],
         changed: Callable[[], None],
-        past: Past | None = None,
+        past: Callable[[], Past] | None = None,
     ) -> None:
-        """Follow nothing yet. `catalog` is read at the first need."""
+        """Follow nothing yet; `changed` is called whenever there is something new to show.
+
+        `past` gives the earlier start-ups, at the first need.
+        """
         self._monitor = monitor
         self._clock = clock
-        self._catalog = catalog
         self._changed = changed
-        self._past = past
+        self._make_past = past
+        self._past: Past | None = None
+        self._is_ready = False
         self._known: dict[Key, None] = {}
         self._looked: dict[str, tuple[object, ...]] = {}
         self._version = -1
@@ -104,11 +126,11 @@ class Noticing:
         while True:
             if self._monitor.version != self._version:
                 self._version = self._monitor.version
-                self._look()
+                await self._look()
             self._tell()
             await asyncio.sleep(LOOK_S)
 
-    def _look(self) -> None:
+    async def _look(self) -> None:
         now_s = self._clock.now()
         known = frozenset(self._known)
         for host in self._monitor.fleet.hosts:
@@ -120,9 +142,22 @@ class Noticing:
             self._looked[host.name] = seen
             for begun in newly_begun(host, now_s, known):
                 if sum(one.is_running for one in self.all) < MOST_AT_ONCE:
+                    await self._get_ready()
                     self._follow(host.name, begun)
 
+    async def _get_ready(self) -> None:
+        if not self._is_ready:
+            for name in _PIECES:
+                importlib.import_module(name)
+                await asyncio.sleep(0)
+            self._past = self._make_past() if self._make_past is not None else None
+            self._is_ready = True
+
     def _follow(self, host: str, begun: Begun) -> None:
+        from gpudash.config.markers import load_catalog
+        from gpudash.core.startup.following import FollowSpec, LogSource
+        from gpudash.services.startup.following import Following
+
         self._known[begun.key] = None
         while len(self._known) > MOST_KNOWN:
             del self._known[next(iter(self._known))]
@@ -137,7 +172,7 @@ class Noticing:
             self._monitor.looking(host).source,
             spec,
             clock=self._clock,
-            catalog=self._catalog(),
+            catalog=load_catalog(),
             changed=self._changed,
             history=self._past,
             monitor=self._monitor,
@@ -166,8 +201,9 @@ class Noticing:
         """Note what became ready or failed."""
         for one in self.all:
             followed = one.followed
-            if followed.startup.outcome is not one.outcome:
-                one.outcome = followed.startup.outcome
+            before, one.outcome = one.outcome, followed.startup.outcome
+            is_over = followed.startup.failure is not None or bool(followed.startup.ready_basis)
+            if before is not one.outcome and is_over:
                 self._monitor.note(_happening(followed, self._clock.now()))
 
 
