@@ -20,16 +20,21 @@ from rich.style import Style
 from rich.terminal_theme import TerminalTheme
 from rich.text import Text
 
+from gpudash.cli.commands.demo import put_earlier
 from gpudash.core.cleanup.phases import Phase
 from gpudash.core.model import Fleet
+from gpudash.services.startup.past import Past
+from gpudash.ui.paint import startupframe
 from gpudash.ui.paint.frame import FrameView, frame_rows
 from gpudash.ui.paint.glyphs import ASCII, MONO, UNICODE, Glyphs
 from gpudash.ui.paint.spans import Row
+from gpudash.ui.paint.startupview import StartupsView
 from gpudash.ui.paint.story import Stand
 from gpudash.ui.paint.view import Density
+from gpudash.ui.start import PAST
 from gpudash.ui.theme import Theme, load_theme
 from tests.shots import framed, to_png
-from tests.ui import fleets
+from tests.ui import fleets, startups
 from tests.ui.cleaning import Cleaned, cleaned
 
 
@@ -159,6 +164,37 @@ PICTURES: dict[str, tuple[Callable[[], FrameView], int, int, str]] = {
 }
 
 
+STARTUPS: dict[str, tuple[Callable[[], StartupsView], int, int, str]] = {
+    "start_running": (lambda: startups.screen(startups.view("serve", 40)), 120, 40, "gpudash-dark"),
+    "start_light": (lambda: startups.screen(startups.view("serve", 66)), 120, 40, "gpudash-light"),
+    "start_late": (lambda: startups.screen(startups.late()), 120, 40, "gpudash-dark"),
+    "start_80": (lambda: startups.screen(startups.view("serve", 40)), 80, 24, "gpudash-dark"),
+    "start_40": (lambda: startups.screen(startups.view("serve", 40)), 40, 10, "gpudash-dark"),
+    "start_200": (lambda: startups.screen(startups.view("serve", 66)), 200, 60, "gpudash-dark"),
+    "start_ascii": (
+        lambda: startups.screen(startups.view("serve", 40, glyphs=ASCII)),
+        120,
+        40,
+        "gpudash-dark",
+    ),
+    "start_ready": (lambda: startups.screen(startups.view("serve", 95)), 120, 40, "gpudash-dark"),
+    "start_failed": (lambda: startups.screen(startups.failed()), 120, 40, "gpudash-dark"),
+    "start_failed_light": (lambda: startups.screen(startups.failed()), 120, 40, "gpudash-light"),
+    "start_failed_80": (lambda: startups.screen(startups.failed()), 80, 24, "gpudash-dark"),
+    "start_failed_40": (lambda: startups.screen(startups.failed()), 40, 10, "gpudash-dark"),
+    "start_failed_200": (lambda: startups.screen(startups.failed()), 200, 60, "gpudash-dark"),
+    "start_train": (
+        lambda: startups.screen(startups.view("train", 28, earlier=None)),
+        120,
+        40,
+        "gpudash-dark",
+    ),
+    "start_list": (startups.several, 120, 40, "gpudash-dark"),
+    "start_none": (startups.screen, 120, 40, "gpudash-dark"),
+}
+"""Screens of start-ups, of hand-made values."""
+
+
 def as_text(rows: tuple[Row, ...], theme: Theme) -> Text:
     """Return rows as one rich text."""
     text = Text(no_wrap=True, end="")
@@ -181,11 +217,14 @@ def as_text(rows: tuple[Row, ...], theme: Theme) -> Text:
 
 def draw(name: str, folder: Path) -> None:
     """Write one picture."""
-    make, width, height, theme_name = PICTURES[name]
+    width, height, theme_name = (PICTURES[name] if name in PICTURES else STARTUPS[name])[1:]
     theme, wrong = load_theme(theme_name)
     if wrong:
         raise SystemExit(wrong)
-    rows = frame_rows(make(), width, height)
+    if name in PICTURES:
+        rows = frame_rows(PICTURES[name][0](), width, height)
+    else:
+        rows = startupframe.frame_rows(STARTUPS[name][0](), width, height)
     with open("/dev/null", "w") as nowhere:
         console = Console(
             record=True, width=width, height=height, file=nowhere, color_system="truecolor"
@@ -237,7 +276,38 @@ async def _all_clear(shown: Cleaned) -> None:
     await asyncio.sleep(6.0)
 
 
+async def _start(shown: Cleaned, demo_s: float) -> None:
+    """Show the start-up that begins at 2 s of demo time, so far."""
+    await shown.until(lambda: bool(shown.app.startups.all))
+    await shown.press("s")
+    while shown.demo_s() < demo_s:
+        await asyncio.sleep(0.05)
+
+
+async def _startup(shown: Cleaned) -> None:
+    await _start(shown, 61.0)
+
+
+async def _startup_failed(shown: Cleaned) -> None:
+    await _start(shown, 60.0)
+    await shown.until(lambda: "left behind" in shown.text())
+
+
+async def _startup_ready(shown: Cleaned) -> None:
+    await _start(shown, 96.0)
+
+
+BEGINS = {
+    "startup": "startup:ready",
+    "startup_failed": "startup:failed",
+    "startup_ready": "startup:ready",
+}
+"""Scenarios of scenes that are not of leftovers; played faster, with an earlier start-up."""
+SPEED = 2.0
 SCENES: dict[str, Callable[[Cleaned], Awaitable[None]]] = {
+    "startup": _startup,
+    "startup_failed": _startup_failed,
+    "startup_ready": _startup_ready,
     "clean_plan": _plan,
     "clean_progress": _progress,
     "clean_all_clear": _all_clear,
@@ -248,7 +318,13 @@ SCENES: dict[str, Callable[[Cleaned], Awaitable[None]]] = {
 async def play(name: str, folder: Path) -> None:
     """Write one picture of the running app."""
     with tempfile.TemporaryDirectory() as records:
-        async with cleaned(Path(records), shows_time=True) as shown:
+        past, scenario, speed = None, BEGINS.get(name, "leftovers"), 1.0
+        if name in BEGINS:
+            put_earlier(Path(records))
+            past, speed = Past(Path(records) / PAST), SPEED
+        async with cleaned(
+            Path(records), scenario, shows_time=True, past=past, speed=speed
+        ) as shown:
             await SCENES[name](shown)
             shown.app.repaint()
             await shown.pilot.pause()
@@ -266,7 +342,7 @@ def _rgb(colour: str) -> tuple[int, int, int]:
 def main() -> None:
     folder = Path(sys.argv[1])
     folder.mkdir(parents=True, exist_ok=True)
-    for name in sys.argv[2:] or (*PICTURES, *SCENES):
+    for name in sys.argv[2:] or (*PICTURES, *STARTUPS, *SCENES):
         if name in SCENES:
             asyncio.run(play(name, folder))
         else:

@@ -209,6 +209,8 @@ ACTIONS = (
         True,
         needs="has_several",
     ),
+    Action("startups.open", "s", "start-ups", "What starts, and what started.", "startups", True),
+    Action("log.open", "L", "log", "The whole log of the newest start-up.", "log"),
     Action(
         "view.density",
         "d",

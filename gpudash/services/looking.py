@@ -31,6 +31,8 @@ class Looking:
     def __init__(self, source: HostSource, clock: Clock, tell: Callable[[Event], None]) -> None:
         """Ask nothing yet; `tell` gets each answer."""
         self._tell = tell
+        self.source = source
+        """How the host is reached."""
         self.report_listeners: list[Callable[[Report | None], None]] = []
         """Hear what orders on the host tell, as it comes; None when the hand ended."""
         self._hand = Hand(source, self._hear, lambda: self._report(None))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import gc
 from collections.abc import Callable, Sequence
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from textual import events
 from textual.binding import Binding, BindingType
@@ -34,6 +34,9 @@ from gpudash.ui.theme import Theme
 from gpudash.ui.theming import textual_theme
 from gpudash.ui.widgets.keyed import KeyedRows
 from gpudash.ui.widgets.pointed import GpuPointed
+
+if TYPE_CHECKING:
+    from gpudash.services.startup.past import Past
 
 TICK_S = 0.25
 """Arriving samples only mark hosts; this often the screen looks whether any did."""
@@ -68,6 +71,7 @@ class GpudashApp(LookingApp):
         baselines: Baselines = NO_BASELINES,
         recorder: Recorder | None = None,
         clean: CleanWays | None = None,
+        past: Callable[[], Past] | None = None,
     ) -> None:
         """`themes`: the first is shown. `demo` makes the fleet that the first screen opens.
 
@@ -82,6 +86,7 @@ class GpudashApp(LookingApp):
             baselines=baselines,
             recorder=recorder,
         )
+        self._make_past = past
         self._themes = list(themes)
         self._make_demo = demo
         self._before_demo: FleetMonitor | None = None
@@ -161,8 +166,10 @@ class GpudashApp(LookingApp):
             self._cleanups.formers(self._monitor.fleet),
             is_quiet=is_quiet,
         )
+        view = self.framed(view)
         self._dashboard.show(view, self.size, self._scene.ledger)
         self._scene.stands(self._dashboard.word)
+        self.paint_startups()
 
     # -- actions -----------------------------------------------------------------------------
 

@@ -6,6 +6,7 @@ import gc
 import os
 import sys
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from gpudash.services.door import Door
     from gpudash.services.monitor import FleetMonitor
     from gpudash.services.recorder import Recorder
+    from gpudash.services.startup.past import Past
     from gpudash.ui.app import GpudashApp
     from gpudash.ui.cleanways import CleanWays, Teller
     from gpudash.ui.paint.view import Density
@@ -35,6 +37,10 @@ _SYSTEMS = {
     Depth.NONE: "standard",
 }
 """Textual's words for them."""
+
+
+PAST = "startups.jsonl"
+"""Earlier start-ups, in the folder of the records where that is another one."""
 
 
 class Acts(NamedTuple):
@@ -160,10 +166,18 @@ def _app(
         baselines=baselines,
         recorder=recorder,
         clean=_clean_ways(acts, recorder, teller, baselines),
+        past=partial(_past, acts.folder / PAST if acts and acts.folder else None),
     )
     # Modules stay for good: a full collection that walks over them costs a tenth of the CPU time.
     gc.freeze()
     return app
+
+
+def _past(path: Path | None) -> Past:
+    """Return the earlier start-ups; seldom needed, and not imported before."""
+    from gpudash.services.startup.past import Past
+
+    return Past(path)
 
 
 def _clean_ways(

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from gpudash.core.errors import ExitCode
 from gpudash.core.events import Ack
@@ -15,7 +13,6 @@ from gpudash.core.verify import Clear, Verdict, judge_fleet
 from gpudash.sources.demo import parse_scenario, prehistory
 from gpudash.sources.demo.programs import Sampler
 from gpudash.sources.demo.scenes import machines
-from gpudash.sources.demo.tenants import ROUND_S, rank_mib
 from tests.sources.demo_said import MIB, TENTH_GIB, asked, fleet_of, gib, holders_of
 
 
@@ -68,28 +65,6 @@ def test_training_is_anas_and_the_notebook_the_viewers() -> None:
     run = found["torchrun train.py"]
     assert (run.owner, run.user, len(run.gpu_bytes)) == (Owner.FOREIGN, "ana", 8)
     assert found["notebook ipykernel"].owner is Owner.MINE
-
-
-def test_a_startup_climbs_serves_and_ends() -> None:
-    empty = fleet_of("startup", at_s=90.0)
-    assert judge_fleet(empty).verdict is Verdict.ZERO
-    loading = holders_of(fleet_of("startup", at_s=10.0), "gpu-a")
-    serving = holders_of(fleet_of("startup", at_s=70.0), "gpu-a")
-    name = "sglang Qwen3-235B-A22B TP8 :30000"
-    assert gib(loading[name]) < gib(serving[name])
-    assert gib(serving[name]) == pytest.approx(569.5, abs=0.1)
-
-
-def test_each_round_of_the_startup_has_its_own_pids() -> None:
-    (machine,) = machines(parse_scenario("startup"), 0)
-    first, second = (machine.tasks(at_s) for at_s in (40.0, 40.0 + ROUND_S))
-    assert first
-    assert not first.keys() & second.keys()
-
-
-@given(rank=st.integers(0, 7), at=st.floats(4.0, 111.0))
-def test_a_ranks_memory_never_shrinks_while_it_starts(rank: int, at: float) -> None:
-    assert rank_mib(rank, at) <= rank_mib(rank, at + 0.5)
 
 
 def test_trouble_has_every_kind_of_trouble() -> None:

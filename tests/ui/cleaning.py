@@ -17,6 +17,7 @@ from gpudash.services.clock import SystemClock
 from gpudash.services.monitor import FleetMonitor
 from gpudash.services.past import seed
 from gpudash.services.recorder import Recorder
+from gpudash.services.startup.past import Past
 from gpudash.sources.demo import prehistory
 from gpudash.sources.demo.machine import Machine
 from gpudash.sources.demo.scenario import parse_scenario
@@ -33,21 +34,35 @@ PATIENCE_S = 30.0
 
 
 class Skipping:
-    """The system's clock, which can be set forward."""
+    """The system's clock, which can be set forward, and may go `speed` times as fast."""
 
-    def __init__(self, *, shows_time: bool = False) -> None:
+    def __init__(self, *, shows_time: bool = False, speed: float = 1.0) -> None:
         self._system = SystemClock()
+        self._began_s = self._at_s = self._system.now()
         self._shows_time = shows_time
+        self._speed = speed
         self.ahead_s = 0.0
 
     def now(self) -> float:
-        return self._system.now() + self.ahead_s
+        return self._at_s + (self._system.now() - self._began_s) * self._speed + self.ahead_s
 
     def unix(self) -> float:
-        return self._system.unix() + self.ahead_s
+        return self._system.unix() + self.now() - self._system.now()
 
     def wall(self, at_s: float) -> str:
-        return self._system.wall(at_s - self.ahead_s) if self._shows_time else "12:06:24"
+        past_s = self.now() - at_s
+        return self._system.wall(self._system.now() - past_s) if self._shows_time else "12:06:24"
+
+    def go(self, speed: float) -> None:
+        """Go so many times as fast from now on."""
+        now_s = self.now() - self.ahead_s
+        self._began_s = self._system.now()
+        self._at_s = now_s
+        self._speed = speed
+
+    async def sleep(self, seconds: float) -> None:
+        """Sleep so long by this clock."""
+        await asyncio.sleep(seconds / self._speed)
 
 
 @dataclass
@@ -136,23 +151,27 @@ async def cleaned(
     confirms_always: bool = False,
     shows_time: bool = False,
     readonly: frozenset[str] = frozenset(),
+    speed: float = 1.0,
+    past: Past | None = None,
+    theme: str = "gpudash-dark",
 ) -> AsyncIterator[Cleaned]:
     """Run the app over a demo scenario, with families known."""
-    clock = Skipping(shows_time=shows_time)
+    clock = Skipping(shows_time=shows_time, speed=speed)
     hosts = machines(parse_scenario(scenario), 1)
-    pace = Pace(clock=clock.now, sleep=asyncio.sleep, origin_s=clock.now())
+    pace = Pace(clock=clock.now, sleep=clock.sleep, origin_s=clock.now())
     monitor = FleetMonitor(tuple(DemoSource(one, pace) for one in hosts), clock)
     if shows_time:
-        for past in prehistory(parse_scenario(scenario), 1):
-            seed(monitor.history, past.host, past.gpu, int(clock.now()), past.values)
+        for gpu in prehistory(parse_scenario(scenario), 1):
+            seed(monitor.history, gpu.host, gpu.gpu, int(clock.now()), gpu.values)
     recorder = Recorder(folder, tell=lambda problem: None)
     ways = CleanWays(recorder=recorder, confirms_always=confirms_always, readonly=readonly)
     app = GpudashApp(
         monitor,
         clock,
         Scene(clock),
-        [load_theme("gpudash-dark")[0]],
+        [load_theme(theme)[0]],
         clean=None if is_readonly else ways,
+        past=(lambda: past) if past is not None else None,
     )
     async with app.run_test(size=size, notifications=True) as pilot:
         shown = Cleaned(app, pilot, clock, hosts, folder, pace)

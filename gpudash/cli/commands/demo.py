@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from gpudash.services.monitor import FleetMonitor
     from gpudash.sources.demo import Scenario
 
@@ -46,7 +48,19 @@ def run(words: list[str]) -> int:
     with EarlyScreen() as screen, tempfile.TemporaryDirectory(prefix="gpudash-demo-") as folder:
         if acts is not None:
             acts = acts._replace(folder=Path(folder))
+            put_earlier(Path(folder))
         return start.show(monitor, looks, screen, acts=acts)
+
+
+def put_earlier(folder: Path) -> None:
+    """Store what the demo's jobs took before, so that there is something to compare with."""
+    from gpudash.services.startup.past import Past
+    from gpudash.sources.demo.earlier import earlier_runs
+    from gpudash.ui.start import PAST
+
+    past = Past(folder / PAST)
+    for run in earlier_runs():
+        past.add(run)
 
 
 def make_monitor(scenario: Scenario, seed: int, interval_s: float) -> FleetMonitor:

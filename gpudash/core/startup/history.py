@@ -40,6 +40,8 @@ class PastRun:
     outcome: str
     phases: tuple[PastPhase, ...] = ()
     numbers: Mapping[str, Number] = field(default_factory=dict)
+    memory: tuple[tuple[float, int], ...] = ()
+    """Seconds since it began and bytes used: the median of its GPUs."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -75,6 +77,29 @@ def past_run(startup: Startup, *, key: str, command: str, recorded_at: str) -> P
         ),
         numbers=dict(startup.numbers),
     )
+
+
+CURVE_POINTS = 200
+
+
+def median_curve(
+    memory: Mapping[str, Sequence[tuple[float, int]]],
+) -> tuple[tuple[float, int], ...]:
+    """Return the median over the GPUs, second by second, thinned to what a chart can show."""
+    if not any(memory.values()):
+        return ()
+    last_s = max(curve[-1][0] for curve in memory.values() if curve)
+    step_s = max(1.0, last_s / CURVE_POINTS)
+    found = []
+    for number in range(int(last_s / step_s) + 1):
+        at_s = number * step_s
+        values = [
+            max((point for point in curve if point[0] <= at_s), default=(0.0, 0))[1]
+            for curve in memory.values()
+            if curve
+        ]
+        found.append((round(at_s, 1), int(median(values))))
+    return tuple(found)
 
 
 def comparable(history: Sequence[PastRun], key: str) -> tuple[PastRun, ...]:
@@ -163,6 +188,7 @@ def to_document(run: PastRun) -> dict[str, Any]:
         "outcome": run.outcome,
         "phases": [[past.name, past.seconds] for past in run.phases],
         "numbers": dict(run.numbers),
+        "memory": [list(point) for point in run.memory],
     }
 
 
@@ -179,6 +205,7 @@ def from_document(document: Mapping[str, Any]) -> PastRun:
                 for name, seconds in document["phases"]
             ),
             numbers=dict(document["numbers"]),
+            memory=tuple((float(at_s), int(used)) for at_s, used in document.get("memory", ())),
         )
     except (KeyError, TypeError) as error:
         raise ValueError(f"not a stored start-up: {error}") from error

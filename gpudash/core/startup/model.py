@@ -131,6 +131,8 @@ class Startup:
     """As the engine's arguments name it."""
     told_s: float | None = None
     """When a line last came, by our clock; what asks a health URL leaves there is none."""
+    ready_at_s: float | None = None
+    """When its READY arrived, by our clock."""
 
     @property
     def outcome(self) -> Outcome:

@@ -14,7 +14,15 @@ _PATTERNS = (
         re.compile(
             r"""((?:api[_-]?key|secret[_-]?key|access[_-]?key|auth[_-]?token|hf[_-]?token|"""
             r"""[A-Za-z0-9_]*(?:_TOKEN|_SECRET|_PASSWORD|_API_KEY)|token|password|passwd)"""
-            r"""['"]?\s*(?:=|:|\s)\s*)(?!None\b|null\b|'')(['"]?)[^\s'",)}&]{4,}\2""",
+            r"""(?:['"]?\s*[=:]\s*|['"]\s+))(?!None\b|null\b|'')(['"]?)[^\s'",)}&]{4,}\2""",
+            re.IGNORECASE,
+        ),
+        rf"\1{MASK}",
+    ),
+    (
+        # Behind a blank only what is an option's value: `token usage` is no secret.
+        re.compile(
+            r"""(--?[\w-]*(?:key|token|secret|password|passwd)\s+)(?!-)(['"]?)[^\s'",)}&]{4,}\2""",
             re.IGNORECASE,
         ),
         rf"\1{MASK}",

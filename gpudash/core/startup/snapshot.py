@@ -35,4 +35,5 @@ def snapshot_of(run: Run, catalog: Catalog, *, expects_url: bool = False) -> Sta
         model=run.arguments.get("model_path") or run.arguments.get("model", ""),
         told_s=run.told_s,
         port=int(port) if port.isdigit() else (known.port if known else None),
+        ready_at_s=run.ready_at_s,
     )

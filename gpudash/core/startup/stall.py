@@ -93,7 +93,7 @@ def _limits(phase: str, earlier_s: float | None) -> tuple[float, float]:
 def _work(signs: Signs) -> str | None:
     """Name the work that goes on in silence."""
     if signs.read_bps is not None and signs.read_bps >= READS_BPS:
-        return f"reading {_rate(signs.read_bps)}"
+        return f"reading {rate(signs.read_bps)}"
     if signs.memory_moved:
         return "GPU memory still moves"
     busy = signs.cpu_pct is not None and signs.cpu_pct >= WORKS_CPU_PCT
@@ -109,7 +109,7 @@ def _last(signs: Signs) -> str:
 def _idle(signs: Signs) -> list[str]:
     told = []
     if signs.read_bps is not None:
-        told.append(f"disk read {_rate(signs.read_bps)}")
+        told.append(f"disk read {rate(signs.read_bps)}")
     if signs.cpu_pct is not None:
         idle = signs.cpu_pct < WORKS_CPU_PCT
         told.append("CPU idle" if idle else f"CPU {signs.cpu_pct:.0f} %")
@@ -126,7 +126,8 @@ def _hint(signs: Signs) -> str:
     return "a rank or node is missing: is every node started, the address and the firewall right?"
 
 
-def _rate(bytes_s: float) -> str:
+def rate(bytes_s: float) -> str:
+    """Write a rate: `2.9 GB/s`."""
     for unit, size in (("GB/s", 1e9), ("MB/s", 1e6), ("kB/s", 1e3)):
         if bytes_s >= size:
             return f"{bytes_s / size:.1f} {unit}"

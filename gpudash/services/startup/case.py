@@ -16,6 +16,7 @@ from gpudash.core.startup import history as histories
 from gpudash.core.startup.catalog import Catalog
 from gpudash.core.startup.ending import Standing, ending_of
 from gpudash.core.startup.following import Followed, FollowSpec
+from gpudash.core.startup.logbook import Logbook
 from gpudash.core.startup.loglines import LogPiece, TreeSigns, UrlAnswer
 from gpudash.core.startup.managed import Managed, question_of
 from gpudash.core.startup.model import (
@@ -61,6 +62,8 @@ class Case:
     ) -> None:
         """Know nothing yet."""
         self.place = place.Place()
+        self.book = Logbook()
+        """Its log, for whoever reads it."""
         self.known = Known(
             spec=spec,
             health=health.Health(named=spec.url, kind=spec.source.kind),
@@ -110,6 +113,7 @@ class Case:
             self._age_s = piece.age_s or 0.0
             if piece.line is not None and piece.line > 1:
                 self._state = replace(self._state, tail=Tail(line=piece.line))
+                self.book.begin_at(piece.line)
         elif words := LOG_NOTES.get(piece.note):
             self.note("log", f"{words}: {piece.words}" if piece.words else words)
         if data:
@@ -132,6 +136,7 @@ class Case:
 
     def _read(self, data: bytes, now_s: float) -> None:
         at_s = now_s - self._age_s
+        self.book.feed(data, at_s)
         self._step(Arrived(data=data, at_s=at_s), now_s)
         if self._state.run.told_s == at_s:
             # Else it is half a line, or only what asking the health URL left there.
@@ -285,6 +290,7 @@ class Case:
         run = histories.past_run(
             startup, key=self._key, command=self.known.command, recorded_at=utc_now()
         )
+        run = replace(run, memory=histories.median_curve(self.known.vital.memory))
         try:
             self._past.add(run)
         except OSError as error:

@@ -16,6 +16,7 @@ from gpudash.core.events import Ack, Event, LogTold, UrlTold
 from gpudash.core.model import Host, Problem
 from gpudash.core.startup.catalog import Catalog
 from gpudash.core.startup.following import Followed, FollowSpec
+from gpudash.core.startup.logbook import Logbook
 from gpudash.core.startup.loglines import LogPiece
 from gpudash.core.startup.managed import Managed, managed_of, question_of
 from gpudash.core.startup.place import tail_arguments
@@ -82,6 +83,11 @@ class Following:
     def followed(self) -> Followed:
         """Return what is known now."""
         return self._case.followed(self._clock.now())
+
+    @property
+    def book(self) -> Logbook:
+        """Return its log, bounded, as lines to read."""
+        return self._case.book
 
     async def run(self) -> Followed:
         """Follow until it is over: READY (unless it stays), failed, or the log has ended.

@@ -15,6 +15,7 @@ from gpudash.core.wire import PROTOCOL
 from gpudash.sources.demo.machine import H200, MIB, Holding, Instant, Machine, Slice
 from gpudash.sources.demo.noise import key_of
 from gpudash.sources.demo.scans import rest_of, roster_entry, rows_of
+from gpudash.sources.demo.tailing import Tails
 from gpudash.sources.demo.tasks import Task
 
 TOKEN = "gpudash-demo"
@@ -180,11 +181,13 @@ class Hand(_Program):
         super().__init__(machine)
         self._follows: dict[str, int] = {}
         """Number of the next report that it passes on, by run."""
+        self._tails = Tails(machine)
 
-    def due_s(self) -> float | None:
+    def due_s(self, now_s: float) -> float | None:
         """Return when it has something to report; None while nothing is to come."""
         deeds = self._machine.deeds
-        due = (deeds.due_s(run, first) for run, first in self._follows.items())
+        due = [deeds.due_s(run, first) for run, first in self._follows.items()]
+        due.append(self._tails.due_s(now_s))
         return min((at_s for at_s in due if at_s is not None), default=None)
 
     def pump(self, at_s: float) -> bytes:
@@ -198,6 +201,7 @@ class Hand(_Program):
                 report = {"n": number, "at": at, "what": said.what}
                 lines.append(self._line(at_s, t="order", run=run, **report, **said.more))
                 self._follows[run] = number + 1
+        lines += [self._line(at_s, **told) for told in self._tails.pump(at_s)]
         return b"".join(lines)
 
     def _obey(self, order: dict[str, Any], at_s: float) -> bytes:
@@ -214,6 +218,10 @@ class Hand(_Program):
                 )
             case "order" | "report" | "abort":
                 return self._carry(order, at_s)
+            case "tail" | "untail" | "url":
+                told, error = self._tails.obey(order, at_s)
+                answer = b"".join(self._line(at_s, **one) for one in told)
+                return answer + self._ack(order, at_s, error=error) + self.pump(at_s)
         return super()._obey(order, at_s)
 
     def _carry(self, command: dict[str, Any], at_s: float) -> bytes:

@@ -11,6 +11,7 @@ from gpudash.core.errors import UsageError
 DEFAULT = "busy"
 NAMES = ("busy", "fleet", "idle", "leftovers", "startup", "training", "trouble")
 MOST_HOSTS, MOST_GPUS = 128, 16
+ACTS_BY_WORD = {"ready": "serve", "failed": "oom", "training": "train"}
 _SIZE = re.compile(r"([1-9][0-9]{0,3})[x×]([1-9][0-9]{0,3})")
 
 
@@ -21,6 +22,8 @@ class Scenario:
     name: str
     hosts: int = 32
     gpus: int = 8
+    act: str = ""
+    """For `startup`: the job that the scene begins with, at once; nothing begins with leftovers."""
 
 
 def parse_scenario(text: str) -> Scenario:
@@ -36,12 +39,23 @@ def parse_scenario(text: str) -> Scenario:
         raise _unknown(text, name)
     if not has_size:
         return Scenario(name=name)
+    if name == "startup":
+        return _begun(text, size)
     if name != "fleet":
         raise UsageError(
             f"The scenario {name} takes no size: {text!r}.",
             hint=f"Use {name} alone, or fleet:HxG for a fleet of any size.",
         )
     return _sized(text, size)
+
+
+def _begun(text: str, act: str) -> Scenario:
+    if act not in ACTS_BY_WORD:
+        raise UsageError(
+            f"Not a part of the scene: {text!r}.",
+            hint=f"startup plays the whole job; startup:{'|'.join(ACTS_BY_WORD)} begins there.",
+        )
+    return Scenario(name="startup", act=ACTS_BY_WORD[act])
 
 
 def _sized(text: str, size: str) -> Scenario:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from gpudash.sources.demo.acts import ACTS, Scene
+from gpudash.sources.demo.deeds import Deeds
 from gpudash.sources.demo.fleets import fleet_machines
 from gpudash.sources.demo.machine import (
     H200,
@@ -31,7 +33,7 @@ from gpudash.sources.demo.tasks import (
     vllm_server,
     vllm_worker,
 )
-from gpudash.sources.demo.tenants import SGLANG_MIB, Crashed, Idler, Place, Server, Starter, Trainer
+from gpudash.sources.demo.tenants import SGLANG_MIB, Crashed, Idler, Place, Server, Trainer
 
 MODEL = "Qwen3-235B-A22B"
 EIGHT = (RTX_PRO_6000,) * 8
@@ -56,8 +58,7 @@ def machines(scenario: Scenario, seed: int) -> tuple[Machine, ...]:
         case "training":
             return (_training("gpu-b", seed),)
         case "startup":
-            starter = Starter(model=MODEL, ranks=8, seed=seed)
-            return (Machine(name="gpu-a", seed=seed, boards=EIGHT, tenants=(starter,)),)
+            return (_job("gpu-a", seed, scenario.act),)
         case "trouble":
             return _trouble(seed)
         case "fleet":
@@ -106,6 +107,26 @@ def _leftovers(name: str, seed: int) -> Machine:
         boards=EIGHT,
         tenants=(crashed, *_others(seed)),
         bystanders=(keeper, *_daemons(8)),
+    )
+
+
+def _job(name: str, seed: int, act: str) -> Machine:
+    """Return the host of the whole job: leftovers first, unless it begins with an act."""
+    deeds = Deeds()
+    if act:
+        at = ACTS.index(act)
+        scene = Scene(deeds=deeds, seed=seed, acts=(*ACTS[at:], *ACTS[:at]), first_s=2.0)
+        return Machine(name=name, seed=seed, boards=EIGHT, tenants=(scene,), deeds=deeds)
+    remains = tuple(_rank(rank, None) for rank in range(8) if rank != CRASHED_RANK)
+    crashed = Crashed(living=_sglang(seed), remains=remains, died_s=CRASHED_S)
+    scene = Scene(deeds=deeds, seed=seed, remains=crashed)
+    return Machine(
+        name=name,
+        seed=seed,
+        boards=EIGHT,
+        tenants=(scene,),
+        bystanders=_daemons(8)[:3],
+        deeds=deeds,
     )
 
 

@@ -110,7 +110,7 @@ class DemoStream:
             self._tick(self._program)
 
     async def _report(self, program: Hand) -> None:
-        due_s = program.due_s()
+        due_s = program.due_s(self._pace.now_s())
         if due_s is None:
             await self._wake.wait()
             return

@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from gpudash.ui.paint.cleaning import CleaningView
     from gpudash.ui.paint.former import Formers
     from gpudash.ui.paint.proving import ProofView
+    from gpudash.ui.paint.startupview import StartupView
 
 PROOF_ROWS = 9
 EMPTY_ROWS = 3
@@ -76,6 +77,8 @@ class FrameView(NamedTuple):
     """What is shown of the fleet, and how it is sorted; None: all, as given."""
     renamed: Mapping[str, str] = NO_NAMES
     """Keys of the default set that are others now."""
+    startup: StartupView | None = None
+    """What starts, or was ready or failed just now."""
 
 
 def header_view(view: FrameView) -> HeaderView:
@@ -214,6 +217,10 @@ def _story(view: FrameView, judged: FleetVerdict, count: Tally, width: int) -> S
         from gpudash.ui.paint.proving import proof_story
 
         story = proof_story(view.proof, story.word, is_wide=is_wide) or story
+    if view.startup is not None:
+        from gpudash.ui.paint.startupstory import told_instead
+
+        story = told_instead(view.startup, story, is_wide=is_wide)
     renamed = view.renamed
     story = story._replace(keys=tuple((renamed.get(key, key), word) for key, word in story.keys))
     # A key that is not offered here is not named either.

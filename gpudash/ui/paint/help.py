@@ -53,9 +53,20 @@ def word_entries(glyphs: Glyphs) -> tuple[Entry, ...]:
             "0 MiB in every reading of the hold, and in each one since",
         ),
         (f"{glyphs.going} CLEANING", "unknown b", "families of a confirmed plan are being ended"),
-        (f"{glyphs.going} STARTING", "alive b", "a family of yours ended a proof by taking memory"),
+        (f"{glyphs.going} STARTING", "alive b", "a family of yours took memory and is on its way"),
+        (f"{glyphs.clear} READY", "clear b", "a start-up is ready: for a minute"),
+        (f"{glyphs.bad} FAILED", "leftover b", "a start-up failed: for a minute, with its cause"),
         (f"{glyphs.waiting} PAUSED", "unknown b", "values stand still because you asked for it"),
     )
+
+
+_STARTUP_KEYS: tuple[Entry, ...] = (
+    ("enter tab esc", "key b", "Start-ups: open one, the next one, go back."),
+    ("c y", "key b", "Start-ups: plan the cleanup of its host; copy the cause."),
+    ("/ n N", "key b", "Log: search, next, before; capitals count where there are some."),
+    ("r R", "key b", "Log: one rank alone, the one before."),
+    ("f w y", "key b", "Log: stay at the end; the line of the cause; copy what is shown."),
+)
 
 
 def help_rows(keys: tuple[tuple[str, str], ...], width: int, glyphs: Glyphs) -> tuple[Row, ...]:
@@ -63,6 +74,7 @@ def help_rows(keys: tuple[tuple[str, str], ...], width: int, glyphs: Glyphs) -> 
     entries = tuple((key, "key b", words) for key, words in keys)
     sections = (
         ("Keys", entries),
+        ("Start-ups and their logs", _STARTUP_KEYS),
         ("Colours say who, letters say which family", colour_entries(glyphs)),
         ("Words say what", word_entries(glyphs)),
     )
