@@ -23,7 +23,7 @@ from gpudash.core.model import Happening
 from gpudash.core.record import Record, ended
 from gpudash.core.units import plural
 from gpudash.services.clock import Clock
-from gpudash.services.ground import Ground
+from gpudash.services.ground import Ground, readable
 from gpudash.services.monitor import FleetMonitor
 from gpudash.services.pickup import picked_up
 from gpudash.services.proof_record import first_line
@@ -131,7 +131,6 @@ class Earlier:
         """Pick up the orders of one host, and tell what they came to."""
         host = orders[0].host
         run = self._recorder.begin("clean")
-        run.write(first_line(COMMAND, (host,)))
         ground = Ground(
             monitor=self._monitor,
             clock=self._clock,
@@ -139,6 +138,9 @@ class Earlier:
             prove=lambda *_: None,
             changed=lambda _: None,
         )
+        # Of a host that never comes there is nothing to record.
+        await readable(host, ground)
+        run.write(first_line(COMMAND, (host,)))
         says = "gpudash ended before it was told"
         try:
             told = await picked_up(orders, ground, PATIENCE_S)
