@@ -1,7 +1,8 @@
 """Reads what a tmux pane shows, again and again, and passes on what is new.
 
 A picture is no stream: what scrolled out of the history between two looks is lost. The lowest line
-may still change; it comes once as it is and again, behind CR, whenever it changes.
+may still change: it comes as it is and again, behind CR, when it changes, and is a line once it
+stood still.
 """
 
 import subprocess
@@ -50,21 +51,28 @@ def pid_of_pane(pane):
     return int(rows[0]) if rows and rows[0].isdigit() else None
 
 
-def news(before, after):
-    """Return the bytes that lead from one picture to the next; both end with their lowest line."""
+def news(before, after, is_settled):
+    """Return the bytes that lead from one picture to the next.
+
+    The lowest line has no end yet, unless it `is_settled`.
+    """
     if not before:
         return b"\n".join(after)
-    settled, lowest = before[:-1], before[-1]
-    for begin in range(len(settled) + 1):
-        kept = settled[begin:]
-        if after[: len(kept)] == kept and len(after) > len(kept):
-            rest = after[len(kept) :]
-            if rest[0] == lowest:
-                return b"".join(b"\n" + line for line in rest[1:])
-            if rest[0].startswith(lowest):
-                return rest[0][len(lowest) :] + b"".join(b"\n" + line for line in rest[1:])
-            return b"\r" + b"\n".join(rest)
-    return b"\n" + b"\n".join(after)
+    known, lowest = before[:-1], before[-1]
+    joint = b"" if is_settled else b"\n"
+    for begin in range(len(known) + 1):
+        kept = known[begin:]
+        if after[: len(kept)] != kept or len(after) <= len(kept):
+            continue
+        first, rest = after[len(kept)], after[len(kept) + 1 :]
+        if first == lowest:
+            return joint + b"\n".join(rest) if rest else b""
+        if is_settled:
+            return b"\n".join([first] + rest)
+        if first.startswith(lowest):
+            return b"\n".join([first[len(lowest) :]] + rest)
+        return b"\r" + b"\n".join([first] + rest)
+    return joint + b"\n".join(after)
 
 
 class LogPane(object):
@@ -76,6 +84,7 @@ class LogPane(object):
         """Look once, so that a pane that is not there is told at once. Raises Unreadable."""
         self._pane = pane
         self._seen = []
+        self._is_settled = False
         self._data = b""
         self._is_due = True
         self.offset = 0
@@ -115,9 +124,14 @@ class LogPane(object):
         while lines and not lines[-1].strip():
             lines.pop()
         lines = [line.rstrip() for line in lines]
-        if lines:
-            self._data += news(self._seen, lines)
+        if lines == self._seen and not self._is_settled:
+            # It stood still for a look: READY is often the last line for a long time.
+            self._is_settled = True
+            self._data += b"\n"
+        elif lines and lines != self._seen:
+            self._data += news(self._seen, lines, self._is_settled)
             self._seen = lines
+            self._is_settled = False
 
     def close(self):
         """Nothing is kept."""

@@ -9,12 +9,14 @@ import select
 import socket
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
+from gpudash.probe.logpane import news
 from gpudash.sources import shipping
 from tests.probe.running import PATIENCE_S, Line, Program
 
@@ -323,5 +325,50 @@ def test_a_pane(bench: Bench) -> None:
     assert bench.data()[0] == b"$ ./serve\nloading 1"
     bench.answers("tmux", b"$ ./serve\nloading 2\nready\n\n")
     assert bench.data()[0] == b"\rloading 2\nready"
+    assert bench.data()[0] == b"\n"
     pictures = [row[2:] for row in bench.asked() if "capture-pane" in row]
     assert pictures[0] == ["capture-pane", "-p", "-J", "-t", "%3", "-S", "-2000"]
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "is_settled", "new"),
+    [
+        ([], [b"a", b"b"], False, b"a\nb"),
+        ([b"a", b"b"], [b"a", b"b", b"c"], False, b"\nc"),
+        ([b"a", b"b"], [b"a", b"b", b"c"], True, b"c"),
+        ([b"a", b"b 1"], [b"a", b"b 12", b"c"], False, b"2\nc"),
+        ([b"a", b"b 1"], [b"a", b"b 2"], False, b"\rb 2"),
+        ([b"a", b"b 1"], [b"a", b"b 2"], True, b"b 2"),
+        ([b"a", b"b", b"c"], [b"b", b"c", b"d"], False, b"\nd"),
+        ([b"a", b"b"], [b"x", b"y"], False, b"\rx\ny"),
+    ],
+)
+def test_from_one_picture_to_the_next(
+    before: list[bytes], after: list[bytes], is_settled: bool, new: bytes
+) -> None:
+    assert news(before, after, is_settled) == new
+
+
+def test_a_real_pane_by_the_pid_in_it() -> None:
+    with tempfile.TemporaryDirectory(dir="/tmp") as folder:
+        env = dict(os.environ, TMUX_TMPDIR=folder)
+        env.pop("TMUX", None)
+        script = (
+            "import sys; print('begun'); sys.stdin.readline(); print('ready'); sys.stdin.read()"
+        )
+        new = ["tmux", "new-session", "-d", "-x", "80", "-y", "24", sys.executable, "-ISBc", script]
+        subprocess.run(new, env=env, check=True)
+        try:
+            show = ["tmux", "list-panes", "-a", "-F", "#{pane_pid}"]
+            pid = int(subprocess.run(show, env=env, check=True, capture_output=True).stdout)
+            with Program(shipping.hand_payload(), env) as program:
+                program.send(1, "tail", of={"pid": pid})
+                assert program.of("ack")["ok"]
+                got = b""
+                while b"ready\n" not in got:
+                    line = program.until(lambda line: bool(line.get("data")))
+                    got += base64.b64decode(line["data"])
+                    if got.endswith(b"begun\n"):
+                        subprocess.run(["tmux", "send-keys", "Enter"], env=env, check=True)
+        finally:
+            subprocess.run(["tmux", "kill-server"], env=env, check=True)

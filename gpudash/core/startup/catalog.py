@@ -51,7 +51,7 @@ class Index(Generic[Item]):
     Words that have a part in common are looked for together by that part.
     """
 
-    __slots__ = ("_found", "_items", "_places", "_text")
+    __slots__ = ("_found", "_items", "_places", "_text", "words")
 
     def __init__(self, items: Sequence[Item], shared: tuple[str, ...] = ()) -> None:
         places: dict[str, list[int]] = {}
@@ -61,6 +61,8 @@ class Index(Generic[Item]):
                 places.setdefault(looked_for, []).append(at)
         self._items = tuple(items)
         self._places = tuple((word, tuple(found)) for word, found in places.items())
+        self.words = len(places)
+        """How many are looked for."""
         # Eight ranks say the same, one after the other.
         self._text = ""
         self._found: list[Item] = []

@@ -25,10 +25,11 @@ def recognise(run: Run, record: Record, catalog: Catalog) -> str | None:
     """Return the engine that this line is evidence of, where that changes what is known."""
     if "with config:" in record.text and (match := _V1.search(record.text)):
         run.variant = (match[1] or "V0").lower()
-    name = catalog.writers.get(record.writer)
+    name = catalog.writers.get(record.writer) if record.writer else None
     if name is not None and _may_be(run, name, catalog):
         return name
-    for proof in catalog.evidence[run.engine or ""].in_text(record.text):
+    evidence = catalog.evidence[run.engine or ""]
+    for proof in evidence.in_text(record.text) if evidence.words else ():
         if proof.engine == run.engine and run.version:
             continue
         found, version = proof.found(record.text)

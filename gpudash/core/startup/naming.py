@@ -29,15 +29,12 @@ def name_of(spec: FollowSpec, argv: Sequence[str]) -> str:
 
 
 def _program(argv: Sequence[str]) -> str:
-    """Return the module or script that a command line runs."""
-    for at, word in enumerate(argv):
-        if word == "-m" and at + 1 < len(argv):
-            return argv[at + 1].rpartition(".")[2]
-        base = word.rpartition("/")[2]
-        is_wrapper = base.startswith("python") or base in _LAUNCHERS
-        if not word.startswith("-") and not is_wrapper:
-            return base if at == 0 or base.endswith((".py", ".sh")) or at == 1 else ""
-    return argv[0].rpartition("/")[2]
+    """Return the module or script that a command line runs, else its program; "" for a launcher."""
+    if "-m" in argv[:-1]:
+        return argv[argv.index("-m") + 1].rpartition(".")[2]
+    script = next((word for word in argv if word.endswith((".py", ".sh"))), argv[0])
+    base = script.rpartition("/")[2]
+    return "" if base.startswith("python") or base in _LAUNCHERS else base
 
 
 def history_key(startup: Startup, *, host: str, command: str, gpu: str) -> str:

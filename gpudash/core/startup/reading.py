@@ -32,8 +32,7 @@ class Record(NamedTuple):
     at_s: float
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Frame:
+class Frame(NamedTuple):
     """One place of a traceback."""
 
     path: str
@@ -70,8 +69,7 @@ class Hit:
     is_after_ready: bool = False
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Traceback:
+class Traceback(NamedTuple):
     """A traceback that is being read."""
 
     rank: str
@@ -84,7 +82,7 @@ class Traceback:
     closed_line: int = 0
 
 
-@dataclass(slots=True, kw_only=True)
+@dataclass(kw_only=True)
 class Run:
     """All that is known of the current run."""
 
@@ -142,8 +140,8 @@ class Run:
     def copy(self) -> Run:
         """Return a copy that may be changed."""
         copied = object.__new__(Run)
-        for name in Run.__slots__:
-            setattr(copied, name, getattr(self, name))
+        # In one go: a log in small pieces is a copy a line.
+        copied.__dict__.update(self.__dict__)
         copied.phases = self.phases.copy()
         copied.newest = self.newest.copy()
         copied.numbers = self.numbers.copy()

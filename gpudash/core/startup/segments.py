@@ -8,7 +8,6 @@ its tail and no more, however long it grows.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 KEPT_BYTES = 4096
@@ -43,8 +42,7 @@ class Segment(NamedTuple):
     """The first part of its line: what stands before a message holds for the parts behind it."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Tail:
+class Tail(NamedTuple):
     """What has no end yet."""
 
     held: bytes = b""
@@ -73,7 +71,7 @@ def feed(tail: Tail, data: bytes) -> tuple[list[Segment], Tail]:
             line, is_first = line + 1, True
         elif part:
             is_first = False
-    tail = replace(tail, line=line, is_first=is_first)
+    tail = Tail(tail.held, tail.is_cut, line, is_first)
     return segments, _holding(tail, data[at:]) if at < len(data) else tail
 
 
@@ -92,8 +90,8 @@ def peek(tail: Tail) -> list[Segment]:
 def _holding(tail: Tail, part: bytes) -> Tail:
     held = tail.held + part
     if len(held) <= LONGEST_BYTES:
-        return replace(tail, held=held)
-    return replace(tail, held=held[:KEPT_BYTES] + held[-KEPT_BYTES:], is_cut=True)
+        return tail._replace(held=held)
+    return tail._replace(held=held[:KEPT_BYTES] + held[-KEPT_BYTES:], is_cut=True)
 
 
 def _cut(whole: bytes, line: int, *, is_first: bool, is_cut: bool) -> list[Segment]:

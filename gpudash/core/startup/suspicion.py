@@ -45,7 +45,7 @@ def look(run: Run, record: Record, catalog: Catalog) -> None:
     if text.endswith(_DIGITS) and (match := _SHARD_RANK.fullmatch(text)):
         _name_shard(run, match[1])
     if text.startswith(_CHAINED) and run.traceback is not None:
-        run.traceback = replace(run.traceback, is_chained=True, closed_line=record.line)
+        run.traceback = run.traceback._replace(is_chained=True, closed_line=record.line)
     _forget(run, record)
     found = [
         hit for pattern in catalog.failures.in_text(text) if (hit := _hit(run, record, pattern))
@@ -100,11 +100,11 @@ def _inside_traceback(run: Run, record: Record) -> bool:
             function=match["function"],
             line=record.line,
         )
-        run.traceback = replace(known, frames=(*known.frames, frame)[-KEPT_FRAMES:])
+        run.traceback = known._replace(frames=(*known.frames, frame)[-KEPT_FRAMES:])
         return True
     if known.frames and text.startswith("    ") and text.strip("^~ "):
-        last = replace(known.frames[-1], source=text.strip()[:200])
-        run.traceback = replace(known, frames=(*known.frames[:-1], last))
+        last = known.frames[-1]._replace(source=text.strip()[:200])
+        run.traceback = known._replace(frames=(*known.frames[:-1], last))
     return text.startswith("    ")
 
 
@@ -137,7 +137,7 @@ def _close_traceback(run: Run, record: Record) -> None:
         return
     run.last_exception_line = record.line
     run.traceback = (
-        replace(known, is_open=False, closed_line=record.line) if known.is_weak else None
+        known._replace(is_open=False, closed_line=record.line) if known.is_weak else None
     )
 
 

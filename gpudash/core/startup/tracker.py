@@ -50,13 +50,12 @@ def step(state: Tracker, event: StartupEvent) -> tuple[Tracker, tuple[StartupEff
     match event:
         case Arrived(data=data, at_s=at_s):
             found, tail = segments.feed(state.tail, data)
-            state = replace(state, tail=tail)
             if not found:
-                return state, ()
-            return _read(state, found, at_s)
+                return replace(state, tail=tail), ()
+            return _read(state, tail, found, at_s)
         case LogEnded(at_s=at_s):
             found, tail = segments.finish(state.tail)
-            state, effects = _read(replace(state, tail=tail), found, at_s)
+            state, effects = _read(state, tail, found, at_s)
             state.run.has_ended = True
             state.run.is_doubted = True
             return _decided(state, effects)
@@ -87,7 +86,7 @@ def _copied(state: Tracker) -> Tracker:
 
 
 def _read(
-    state: Tracker, found: list[Segment], at_s: float
+    state: Tracker, tail: Tail, found: list[Segment], at_s: float
 ) -> tuple[Tracker, tuple[StartupEffect, ...]]:
     run = state.run.copy()
     effects: list[StartupEffect] = []
@@ -96,7 +95,7 @@ def _read(
         if run.is_doubted:
             # Whether a later line begins another run depends on it.
             _diagnosed(run, state.catalog, effects)
-    return _decided(replace(state, run=run), effects)
+    return _decided(replace(state, tail=tail, run=run), effects)
 
 
 def _decided(
