@@ -103,3 +103,12 @@ def test_one_that_can_not_be_executed(stage: Stage) -> None:
     assert done.document["outcome"] == "not started: no-such-program: no such program in PATH"
     assert (done.document["pid"], done.document["log"]) == (None, None)
     wait_for(lambda: not list(stage.folder.glob("home-*/no-such*")))
+
+
+@in_a_room
+def test_one_whose_ranks_wait_for_each_other_says_what_is_seen(stage: Stage) -> None:
+    show = Show(stage)
+    log = "train_nccl_watchdog_timeout"
+    done = show.run(show.play(log, end={"signal": signal.SIGABRT}))
+    check(done, show, log)
+    assert done.document["command_code"] == -signal.SIGABRT

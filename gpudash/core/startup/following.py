@@ -62,6 +62,8 @@ class FollowSpec:
     """GPUs as the user named them."""
     start: str = "anchor"
     """Where to begin: `anchor` (the newest start in the log), `start` or `end`."""
+    place: tuple[int, int] | None = None
+    """Inode and offset where its own output begins, if that is known: nothing before it counts."""
     stays: bool = False
     """Go on after READY."""
     is_finished: bool = False

@@ -52,6 +52,8 @@ class PursuitGround:
     say: Callable[[str], None]
     changed: Callable[[Followed], None]
     """Is told of every new value."""
+    echo: Callable[[bytes], None] | None = None
+    """Gets the log as it is; None: nobody wants it."""
 
 
 class Pursuit:
@@ -160,7 +162,7 @@ class Pursuit:
     async def _pursue(self, source: LogSource, *, pid: int | None, stays: bool) -> Followed:
         assert self._wanted is not None
         ground = self._ground
-        is_new = self._told is not None and source.value == self._told.log and not self._told.offset
+        told = self._told if source.kind == "path" else None
         spec = FollowSpec(
             host=self._host.name,
             source=source,
@@ -169,7 +171,7 @@ class Pursuit:
             url=self._wanted.url,
             pid=pid,
             gpus=self._uuids or None,
-            start="start" if is_new else "anchor",
+            place=None if told is None else (told.inode, told.offset),
             stays=stays,
         )
         following = self._following = Following(
@@ -181,6 +183,7 @@ class Pursuit:
             history=ground.past,
             record=ground.run,
             monitor=ground.monitor,
+            echo=ground.echo,
         )
         if self._has_exited.is_set() and self._counts(self._code):
             following.exited(self._code)

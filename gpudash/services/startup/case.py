@@ -60,7 +60,7 @@ class Case:
         is_simulated: bool,
     ) -> None:
         """Know nothing yet."""
-        self.place = place.Place()
+        self.place = place.beginning(spec)
         self.known = Known(
             spec=spec,
             health=health.Health(named=spec.url, kind=spec.source.kind),
