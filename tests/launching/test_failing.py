@@ -109,6 +109,12 @@ def test_one_that_can_not_be_executed(stage: Stage) -> None:
 def test_one_whose_ranks_wait_for_each_other_says_what_is_seen(stage: Stage) -> None:
     show = Show(stage)
     log = "train_nccl_watchdog_timeout"
-    done = show.run(show.play(log, end={"signal": signal.SIGABRT}))
-    check(done, show, log)
-    assert done.document["command_code"] == -signal.SIGABRT
+    done = show.run(show.play(log, listen_at=None, end={"signal": signal.SIGABRT}), "--stay")
+    expected = show.expected(log)["failure"]
+    assert (done.failure["kind"], done.failure["message"]) == (
+        expected["kind"],
+        expected["message"],
+    )
+    # It was at its steps: from READY on the code is the command's.
+    assert (done.code, done.document["spoke"]) == (128 + signal.SIGABRT, "command")
+    assert done.document["ready"]
