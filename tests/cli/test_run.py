@@ -29,7 +29,7 @@ CMD = ("--", "true")
         (("--report", "/no/such/x", *CMD), "--report /no/such/x can't be written"),
         (("--format", "yaml", *CMD), "unknown format yaml"),
         (("--host", "a[1-2]", *CMD), "--host a[1-2] names 2 hosts"),
-        (("--gpus", "1", "--host", "gpu-a", *CMD), "--gpus chooses and claims GPUs of this machine"),
+        (("--gpus", "1", "--host", "gpu-a", *CMD), "--gpus chooses and claims GPUs"),
         (("--gpu", "x", *CMD), "neither an index"),
         (("extra", *CMD), "unexpected word extra"),
         (("--timeout", "soon", *CMD), "--timeout"),
