@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+from pathlib import Path
+
 import pytest
 
 from tests.cli.running import Runner
@@ -46,6 +49,21 @@ def test_a_scope_that_leaves_no_gpu(gpudash_command: Runner) -> None:
     done = gpudash_command(None, "run", *CMD, CUDA_VISIBLE_DEVICES="")
     assert done.code == 2
     assert "leaves the command no GPU" in done.err
+
+
+def test_a_machine_without_a_driver_launches_what_asks_for_no_gpu(
+    gpudash_command: Runner, tmp_path: Path
+) -> None:
+    words = ("--cwd", str(tmp_path), "--format", "json", "--", "sh", "-c", "echo hi; exit 3")
+    path = os.environ["PATH"]
+    done = gpudash_command(None, "run", *words, PATH=path)
+    assert done.code == 7, done.err
+    (log,) = tmp_path.glob("sh-*.log")
+    assert log.read_text() == "hi\n"
+    asks = ("--cwd", str(tmp_path), "--", "vllm", "serve", "org/model", "-tp", "2")
+    done = gpudash_command(None, "run", *asks, PATH=path)
+    assert done.code == 4, done.err
+    assert len(list(tmp_path.iterdir())) == 1
 
 
 def test_help(gpudash_command: Runner) -> None:
