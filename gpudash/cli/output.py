@@ -35,6 +35,17 @@ def write(text: str) -> None:
         raise GpudashError(f"stdout can't be written: {error.strerror}") from error
 
 
+def write_bytes(data: bytes) -> None:
+    """Write what somebody else said, as it is; where nobody reads any more it is dropped."""
+    if sys.stdout is None or sys.stdout.closed:
+        return
+    try:
+        sys.stdout.buffer.write(data)
+        sys.stdout.flush()
+    except OSError:
+        _write_no_more()
+
+
 def _write_no_more() -> None:
     """Python flushes stdout once more at exit; that must not fail again."""
     devnull = os.open(os.devnull, os.O_WRONLY)

@@ -49,12 +49,13 @@ def defaults_text() -> str:
         "#[keys]",
         *(f'#"{one.id}" = {in_toml(_keys_of(one))}' for one in ACTIONS if not one.is_fixed),
         "",
-        "# Checks before a launch, by name: gpudash run --preflight weights -- CMD. Each looks at",
+        "# Checks before a launch, by name: gpudash run --preflight my-path -- CMD. Each looks at",
         "# one thing.",
-        "#[preflight.weights]",
     ]
     for key in PREFLIGHT_KEYS.values():
-        lines += [f"# {key.doc}", _commented(key)]
+        # A timeout stands with its command.
+        section = [] if key.name == "timeout" else [f"#[preflight.my-{key.name}]"]
+        lines += [*section, f"# {key.doc}", _commented(key)]
     return "\n".join(lines) + "\n"
 
 

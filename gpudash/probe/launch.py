@@ -8,23 +8,26 @@ an error with a reason, never a start.
 
 import _thread
 import errno
+import fcntl
 import json
 import os
 import select
 import shutil
 import signal
 import socket
+import struct
 import subprocess
+import termios
 
 from gpudash.probe.carrier import let_go
 from gpudash.probe.details import stat_of
 from gpudash.probe.surroundings import Log, NotLaunched, check, environment, folder_of
 
 
-def start(argv, folder, env, output):
-    """Start a program in a session of its own. Raises NotLaunched."""
+def start(argv, folder, env, output, enter=None):
+    """Start a program in a session of its own, after calling `enter` in it. Raises NotLaunched."""
     try:
-        return _started(argv, folder, env, output)
+        return _started(argv, folder, env, output, enter)
     except OSError as error:
         if error.errno != errno.ENOEXEC:
             raise NotLaunched(why_not(argv[0], folder, env, error))
@@ -33,12 +36,12 @@ def start(argv, folder, env, output):
         os.path.join(folder, argv[0]) if "/" in argv[0] else argv[0], path=env.get("PATH")
     )
     try:
-        return _started(["/bin/sh", path or argv[0]] + argv[1:], folder, env, output)
+        return _started(["/bin/sh", path or argv[0]] + argv[1:], folder, env, output, enter)
     except OSError as error:
         raise NotLaunched(why_not(argv[0], folder, env, error))
 
 
-def _started(argv, folder, env, output):
+def _started(argv, folder, env, output, enter):
     return subprocess.Popen(
         argv,
         cwd=folder,
@@ -47,6 +50,7 @@ def _started(argv, folder, env, output):
         stdout=output,
         stderr=output,
         start_new_session=True,
+        preexec_fn=enter,
     )
 
 
@@ -72,24 +76,46 @@ def _keep(command, folder, env, log, line):
         if os.fork():
             os._exit(0)
         let_go({line.fileno(), log.fd})
+        size = command.get("pty")
+        master, output = terminal(size) if size else (-1, log.fd)
         try:
-            child = start(command["argv"], folder, env, log.fd)
+            child = start(command["argv"], folder, env, output, own_terminal if size else None)
         except NotLaunched as error:
             _say(line, error=str(error))
             os._exit(0)
         signal.signal(signal.SIGHUP, signal.SIG_IGN)
-        os.close(log.fd)
+        os.close(output)
         one = stat_of(child.pid)
         _say(line, pid=child.pid, start=one.start if one else 0)
-        _thread.start_new_thread(_wait, (child, line))
+        _thread.start_new_thread(_wait, (child, line, master, log.fd))
         # The hand says nothing more: what comes is its end.
         line.recv(1)
     finally:
         os._exit(0)
 
 
-def _wait(child, line):
+def terminal(size):
+    """Return both ends of a terminal of so many rows and columns; it ends with the keeper."""
+    master, slave = os.openpty()
+    fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("4H", size[0], size[1], 0, 0))
+    return master, slave
+
+
+def own_terminal():
+    """Make the output the terminal of this session: it hangs up when the keeper ends."""
+    fcntl.ioctl(1, termios.TIOCSCTTY, 0)
+
+
+def _wait(child, line, master, log):
+    """Copy what a terminal shows to the log, wait for the program's end, and tell it."""
     try:
+        while master >= 0:
+            try:
+                data = os.read(master, 65536)
+            except OSError:
+                break  # nobody has it open any more
+            while data:
+                data = data[os.write(log, data) :]
         _say(line, code=child.wait())
     finally:
         os._exit(0)

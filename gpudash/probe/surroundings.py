@@ -34,6 +34,9 @@ def check(command):
         raise NotLaunched("env must be names and values")
     if not all(_is_word(name) and name and "=" not in name for name in env):
         raise NotLaunched("a variable's name has no = in it")
+    size = command.get("pty")
+    if size is not None and not (isinstance(size, list) and [type(n) for n in size] == [int, int]):
+        raise NotLaunched("pty must be rows and columns")
     for name in ("cwd", "log", "venv"):
         if command.get(name) is not None and not (_is_word(command[name]) and command[name]):
             raise NotLaunched("%s must be a path" % name)
@@ -83,6 +86,9 @@ def environment(command, folder):
     """Return the whole environment of a program. Raises NotLaunched."""
     env = login_environment() if command.get("login") else dict(os.environ)
     env.update(ALWAYS)
+    if command.get("pty"):
+        env["COLUMNS"] = str(command["pty"][1])
+        env.setdefault("TERM", "xterm-256color")
     if command.get("venv"):
         venv = os.path.join(folder, os.path.expanduser(command["venv"]))
         programs = os.path.join(venv, "bin")

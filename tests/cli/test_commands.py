@@ -189,6 +189,7 @@ def loaded(
         ("follow", "--log", "/dev/null", "--once"),
         ("follow", "--help"),
         ("clean", "--dry-run"),
+        ("run", "--zero", "--hold", "250ms", "--", "true"),
     ],
     ids=" ".join,
 )
@@ -199,7 +200,7 @@ def test_headless_commands_load_no_screen(
     names = loaded(gpudash_command, driver, tmp_path, *words)
     assert "gpudash.cli.main" in names
     assert not names & set(HEAVY)
-    if words[0] not in ("stream", "wait", "clean") and "--hold" not in words:
+    if words[0] not in ("stream", "wait", "clean", "run") and "--hold" not in words:
         assert "asyncio" not in names
     if words[0] == "check":
         assert not names & {"ClusterShell", "tomllib", "gpudash.config.load"}

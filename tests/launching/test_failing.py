@@ -103,3 +103,18 @@ def test_one_that_can_not_be_executed(stage: Stage) -> None:
     assert done.document["outcome"] == "not started: no-such-program: no such program in PATH"
     assert (done.document["pid"], done.document["log"]) == (None, None)
     wait_for(lambda: not list(stage.folder.glob("home-*/no-such*")))
+
+
+@in_a_room
+def test_one_whose_ranks_wait_for_each_other_says_what_is_seen(stage: Stage) -> None:
+    show = Show(stage)
+    log = "train_nccl_watchdog_timeout"
+    done = show.run(show.play(log, listen_at=None, end={"signal": signal.SIGABRT}), "--stay")
+    expected = show.expected(log)["failure"]
+    assert (done.failure["kind"], done.failure["message"]) == (
+        expected["kind"],
+        expected["message"],
+    )
+    # It was at its steps: from READY on the code is the command's.
+    assert (done.code, done.document["spoke"]) == (128 + signal.SIGABRT, "command")
+    assert done.document["ready"]

@@ -117,3 +117,32 @@ def test_the_scope_is_what_the_environment_leaves(stage: Stage) -> None:
     assert done.code == 7
     with open(done.document["log"]) as log:
         assert log.read() == "1\n"
+
+
+CONFIG = """
+[preflight.weights]
+path = "draft"
+
+[preflight.link]
+command = ["sh", "-c", "echo no link; exit 3"]
+"""
+
+
+@in_a_room
+def test_checks_of_the_configuration_by_name(stage: Stage) -> None:
+    show = Show(stage)
+    config = stage.folder / "config.toml"
+    config.write_text(CONFIG)
+    stage.variables["GPUDASH_CONFIG"] = str(config)
+    words = ["run", "--format", "json", "--cwd", str(stage.folder), "--preflight", "weights"]
+    command = ["--", "sh", "-c", "exit 3"]
+    done = show.ran(stage.gpudash(*words, "--preflight", "link", *command))
+    assert done.code == 2
+    assert f"{stage.folder / 'draft'} is not there ({config}:2)" in done.document["outcome"]
+    assert f"sh ended with 3: no link ({config}:5)" in done.document["outcome"]
+    (stage.folder / "draft").mkdir()
+    done = show.ran(stage.gpudash(*words, *command))
+    assert done.code == 7
+    wrong = stage.gpudash(*words, "--preflight", "links", *command)
+    assert wrong.returncode == 2
+    assert b"Did you mean link?" in wrong.stderr

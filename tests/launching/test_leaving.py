@@ -149,6 +149,22 @@ def test_anything_else_goes_on(stage: Stage) -> None:
 
 
 @in_a_room
+def test_an_end_that_nobody_was_told_of_is_seen(stage: Stage) -> None:
+    """As when the link is cut: the hand that launched is gone, and its keeper with it."""
+    show = Show(stage)
+    process = stage.begin_gpudash(*show.words(show.play(until=20, take_at=5)))
+    line = launched(show)
+    wait_for_kind(show, "phase")
+    keeper = int(Path(f"/proc/{line['pid']}/stat").read_text().rpartition(")")[2].split()[1])
+    os.kill(keeper, signal.SIGKILL)
+    wait_for(lambda: not is_running(keeper))
+    os.kill(line["pid"], signal.SIGKILL)
+    _, err = process.communicate(timeout=60)
+    assert process.returncode == 7, err.decode()
+    assert b"runs on" not in err
+
+
+@in_a_room
 def test_staying_ends_with_the_commands_own_code(stage: Stage) -> None:
     show = Show(stage)
     report = stage.folder / "report.json"

@@ -246,6 +246,7 @@ def test_what_can_not_be_executed_was_never_started(
         ({"argv": ["true"], "env": {"A=B": "x"}}, "has no ="),
         ({"argv": ["true"], "env": ["A"]}, "names and values"),
         ({"argv": ["true"], "cwd": ""}, "cwd must be a path"),
+        ({"argv": ["true"], "pty": 80}, "pty must be rows and columns"),
         ({"argv": ["true"], "cwd": "/no/such"}, "/no/such: no such folder"),
         ({"argv": ["true"], "cwd": "/", "log": "/no/such/x.log"}, "/no/such/x.log can't be"),
         ({"argv": ["true"], "cwd": "/", "log": "/dev/null"}, "/dev/null is no file"),
@@ -255,6 +256,24 @@ def test_what_can_not_be_executed_was_never_started(
 )
 def test_what_is_no_launch(hand: Program, command: dict[str, Any], words: str) -> None:
     assert words in refused(hand, **command)
+
+
+def test_a_terminal_for_its_output(hand: Program, server: Server, tmp_path: Path) -> None:
+    got = server.start(hand, cwd=str(tmp_path), pty=[30, 123])
+    said = server.said()
+    assert (said["tty"], said["stdin"], said["sid"]) == (True, "", got.pid)
+    assert said["env"]["COLUMNS"] == "123"
+    assert "to stderr\r\n" in Path(got.log).read_bytes().decode()
+    server.end()
+    assert exited(hand) == 0
+    assert server.log.endswith("over\n")
+
+
+def test_a_terminal_ends_with_the_hand(hand: Program, server: Server, tmp_path: Path) -> None:
+    got = server.start(hand, cwd=str(tmp_path), pty=[30, 123])
+    server.said()
+    hand.child.close_stdin()
+    wait_for(lambda: not is_running(got.pid))
 
 
 def test_a_pipe_is_no_log(hand: Program, tmp_path: Path) -> None:

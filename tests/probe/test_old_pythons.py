@@ -46,7 +46,7 @@ def pythons() -> dict[str, str]:
 
 
 @pytest.mark.parametrize("version", sorted(pythons(), key=lambda v: int(v.split(".")[1])))
-def test_sampler_and_hand(fake_driver: FakeDriver, version: str) -> None:
+def test_sampler_and_hand(fake_driver: FakeDriver, version: str, tmp_path: Path) -> None:
     driver = fake_driver.with_process(0, Process(os.getpid(), 5)).with_used(0, 5).lose(1).write()
     python = pythons()[version]
     with Program(cut_sampler(), driver.env(), python=python, once=True) as program:
@@ -65,8 +65,16 @@ def test_sampler_and_hand(fake_driver: FakeDriver, version: str) -> None:
         hand.of("ack")
         hand.send(2, "scan", pids=[os.getpid()], all=True, maps=True, watch=0.01)
         assert hand.of("ack", id=2)["ok"]
+        answer, scanned, _ = hand.events
+        check = {"kind": "command", "argv": ["true"]}
+        hand.send(3, "preflight", checks=[check, {"kind": "port_free", "port": 1}])
+        assert [ok for ok, _ in hand.of("preflight")["results"]][:1] == [True]
+        hand.send(4, "launch", argv=["sh", "-c", "exit 3"], cwd=str(tmp_path), login=True)
+        assert hand.of("ack", id=4)["ok"]
+        assert hand.of("exited")["code"] == 3
+        hand.send(5, "launch", argv=["no-such-program"], cwd=str(tmp_path))
+        assert "no such program" in hand.of("ack", id=5)["error"]
         assert hand.child.errors() == ""
-    answer, scanned, _ = hand.events
     assert isinstance(answer, Ack)
     assert isinstance(scanned, Scanned)
     assert scanned.scan.process(os.getpid()) is not None

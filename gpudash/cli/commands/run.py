@@ -10,7 +10,7 @@ import argparse
 import asyncio
 import logging
 
-from gpudash.cli import diagnostics
+from gpudash.cli import diagnostics, output
 from gpudash.cli.asking import answer_to
 from gpudash.cli.commands import ran, recorded, runargs
 from gpudash.cli.commands.consenting import Driver
@@ -42,6 +42,7 @@ from gpudash.sources.hosts import Hosts
 
 LOGIN_LIMIT_S = 30.0
 QUESTION = "pid {} runs: [d]etach and leave it, [s]top it, [k]ill it? Anything else: go on."
+FOREGROUND = "pid {} runs here: [s]top it, [k]ill it? Anything else: go on."
 BAR_S = 2.0
 """Between two repaints of the line that tells what goes on."""
 
@@ -66,7 +67,9 @@ def run(words: list[str]) -> int:
             state, plan.spec, plan.ways[0].name, command.results, command.followed, record.id
         )
         record.end(ended(code, state.says, **_kept(told)))
-        ran.report(told, command.followed, plan.format)
+        if not plan.foreground:
+            # Else stdout is the command's.
+            ran.report(told, command.followed, plan.format)
         ran.write(plan.report, told)
         _last_words(state)
         return code
@@ -136,6 +139,7 @@ class _Command:
                 past=Past(),
                 say=self._line.say,
                 changed=self._show,
+                echo=output.write_bytes if plan.foreground else None,
             ),
             ask=self._ask,
             stop=self._stop,
@@ -239,6 +243,8 @@ class _Command:
     # -- while it runs -------------------------------------------------------------------------
 
     def _show(self, followed: Followed) -> None:
+        if self._plan.foreground:
+            return
         if followed.now_s - self._shown_s >= BAR_S:
             self._shown_s = followed.now_s
             self._line.show(running_words(followed))
@@ -248,8 +254,9 @@ class _Command:
         if not state.runs or not can_ask():
             return ev.Interrupted()
         self._line.clear()
-        match await answer_to(QUESTION.format(state.pid)):
-            case "d" | "detach":
+        question = FOREGROUND if self._plan.foreground else QUESTION
+        match await answer_to(question.format(state.pid)):
+            case "d" | "detach" if not self._plan.foreground:
                 return ev.Interrupted()
             case "s" | "stop":
                 return ev.StopChosen(is_forced=False)

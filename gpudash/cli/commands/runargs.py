@@ -30,6 +30,7 @@ CLEAN_S = 120.0
 EXAMPLE = "gpudash run --clean --zero -- python -m sglang.launch_server …"
 FORMATS = ("table", "json", "jsonl", "csv")
 NONE = "none"
+NO_TERMINAL = (50, 400)
 ALONG = (
     ("yes", "--yes"),
     ("user", "--user"),
@@ -65,12 +66,13 @@ def parse(words: list[str]) -> argparse.Namespace:
         log=plan.log,
         venv=plan.venv,
         has_login=plan.login,
+        terminal=_terminal() if plan.foreground else None,
     )
     plan.aim = Aim(
         cleans=plan.clean,
         proves=plan.zero,
         chooses=plan.wish is not None,
-        stays=plan.stay,
+        stays=plan.stay or plan.foreground,
         has_source=plan.source is not None or plan.log is not None,
     )
     _choose_gpus(plan, config)
@@ -83,8 +85,8 @@ def _parser() -> arguments.Parser:
         prog="gpudash run",
         usage="gpudash run [--host H] [--clean] [--zero | --gpus N [--free SIZE]] [--gpu I,…]\n"
         "                   [--preflight NAME] [--log F] [--cwd D] [--env K=V] [--venv D]\n"
-        "                   [--login] [--url U] [--container C|--unit U] [--stay] [--timeout D]\n"
-        "                   [--report FILE] [--format F] -- CMD …",
+        "                   [--login] [--url U] [--container C|--unit U] [--stay|--foreground]\n"
+        "                   [--timeout D] [--report FILE] [--format F] -- CMD …",
         description="Check, clean, prove, check again, start CMD and follow it until it is ready. "
         "CMD outlives gpudash. Exit: 0 READY, 7 failed whatever CMD returned, 2 a check failed or "
         "the plan was refused, 5 timed out, 130 interrupted; with --stay, after READY, CMD's own.",
@@ -118,6 +120,11 @@ def _parser() -> arguments.Parser:
     add("--container", metavar="C", help="follow this container, which CMD starts")
     add("--unit", metavar="U", help="follow this systemd unit, which CMD starts")
     add("--stay", action="store_true", help="go on after READY, until it ends")
+    add(
+        "--foreground",
+        action="store_true",
+        help="show its output, from a terminal of its own; it ends with gpudash",
+    )
     add("--timeout", metavar="D", help="give up waiting for READY (default: never); it runs on")
     add("--report", metavar="FILE", help="write as JSON how it ended, and who spoke")
     add("--format", default="table", metavar="F", help=" | ".join(FORMATS))
@@ -137,6 +144,8 @@ def _check(plan: argparse.Namespace, parser: arguments.Parser) -> None:
         parser.error("--container and --unit: one source at a time")
     if plan.url is not None and not plan.url.startswith(("http://", "https://")):
         raise UsageError(f"--url {plan.url}: begins with http:// or https://")
+    if plan.foreground and (plan.container or plan.unit):
+        parser.error("--foreground shows CMD's own output: --container and --unit are others'")
     for name, flag in ALONG:
         if getattr(plan, name) and not plan.clean:
             parser.error(f"{flag} belongs to --clean")
@@ -150,6 +159,15 @@ def _check(plan: argparse.Namespace, parser: arguments.Parser) -> None:
         plan.source = LogSource(kind="container", value=plan.container)
     elif plan.unit:
         plan.source = LogSource(kind="unit", value=plan.unit)
+
+
+def _terminal() -> tuple[int, int]:
+    """Return rows and columns of the terminal that it is shown on; wide where there is none."""
+    try:
+        size = os.get_terminal_size(1)
+    except (OSError, AttributeError):
+        return NO_TERMINAL
+    return (size.lines or NO_TERMINAL[0], size.columns or NO_TERMINAL[1])
 
 
 def _mind_rules(plan: argparse.Namespace, config: Config) -> None:

@@ -180,7 +180,8 @@ def _ended(state: State, event: ev.FollowEnded) -> Step:
         code = None if state.command_code is not None else ExitCode.UNKNOWN
         code = ExitCode.START_FAILED if code and event.end is ev.End.FAILED else code
         return _done(state, code, event.says)
-    if event.end is ev.End.FAILED or state.command_code:
+    was_unseen = state.has_exited and state.command_code is None
+    if event.end is ev.End.FAILED or state.command_code or was_unseen:
         return _done(state, ExitCode.START_FAILED, event.says)
     if state.has_exited and state.command_code == 0:
         return _done(state, ExitCode.USAGE, event.says)

@@ -28,6 +28,8 @@ class Spec:
     venv: str | None = None
     has_login: bool = False
     """With the environment of a login shell."""
+    terminal: tuple[int, int] | None = None
+    """Rows and columns of a terminal for its output, which ends with gpudash; None: only a file."""
 
     @property
     def name(self) -> str:
@@ -50,6 +52,7 @@ class Spec:
             "venv": self.venv,
             "login": self.has_login,
             "name": self.name,
+            "pty": None if self.terminal is None else list(self.terminal),
         }
 
 

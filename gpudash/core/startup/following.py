@@ -62,6 +62,10 @@ class FollowSpec:
     """GPUs as the user named them."""
     start: str = "anchor"
     """Where to begin: `anchor` (the newest start in the log), `start` or `end`."""
+    place: tuple[int, int] | None = None
+    """Inode and offset where its own output begins, if that is known: nothing before it counts."""
+    outlives_writer: bool = False
+    """Who writes the log may end and another go on: only the log tells of an end."""
     stays: bool = False
     """Go on after READY."""
     is_finished: bool = False

@@ -25,6 +25,11 @@ class Place:
     """Of the file, as the host told it: the pid that led there may be gone."""
 
 
+def beginning(spec: FollowSpec) -> Place:
+    """Return where a log is begun to be read."""
+    return Place(inode=spec.place[0], offset=spec.place[1]) if spec.place else Place()
+
+
 def taken(place: Place, piece: LogPiece) -> tuple[Place, bytes]:
     """Return the place behind a piece, and what of its data is new."""
     at, data = piece.offset, piece.data

@@ -6,6 +6,7 @@ exit code is told only by the hand that started the command.
 
 from __future__ import annotations
 
+import asyncio
 import logging
 from collections.abc import Callable, Mapping
 
@@ -36,9 +37,15 @@ class Launcher:
         self._ended = ended
         self._hand = Hand(source, self._hear, self._lose)
         self._launched: Launched | None = None
+        self._early: dict[int, int | None] = {}
+        """Ends that were told before anybody knew of the start."""
 
     def _hear(self, answer: Heard) -> None:
-        if isinstance(answer, Exited) and self._launched and answer.id == self._launched.id:
+        if not isinstance(answer, Exited):
+            return
+        if self._launched is None:
+            self._early[answer.id] = answer.code
+        elif answer.id == self._launched.id:
             self._launched = None
             self._ended(answer.code)
 
@@ -83,7 +90,12 @@ class Launcher:
             raise SourceError(_silent("the launch", LAUNCH_S)) from error
         for event in events:
             if isinstance(event, Launched):
-                self._launched = event
+                if event.id in self._early:
+                    # After whoever launched it has said so.
+                    loop = asyncio.get_running_loop()
+                    loop.call_soon(self._ended, self._early.pop(event.id))
+                else:
+                    self._launched = event
                 return event
         raise Refused(" ".join(event.error for event in events if isinstance(event, Ack)))
 

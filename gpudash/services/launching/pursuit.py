@@ -12,9 +12,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from gpudash.core.errors import ExitCode
 from gpudash.core.events import Launched
 from gpudash.core.launch import happened as ev
-from gpudash.core.launch.detaching import returned_words
+from gpudash.core.launch.detaching import returned_words, starter_of
 from gpudash.core.launch.records import ended_words
 from gpudash.core.launch.spec import Spec
 from gpudash.core.startup.catalog import Catalog
@@ -36,6 +37,8 @@ log = logging.getLogger(__name__)
 
 LOOK_S = 1.0
 """Between two looks for a container or unit that is not there yet."""
+IDLE_S = 60.0
+"""A log that is silent for so long after its command returned is nobody's."""
 COMES_S = 60.0
 """So long it may take to come after its starter returned."""
 
@@ -52,6 +55,8 @@ class PursuitGround:
     say: Callable[[str], None]
     changed: Callable[[Followed], None]
     """Is told of every new value."""
+    echo: Callable[[bytes], None] | None = None
+    """Gets the log as it is; None: nobody wants it."""
 
 
 class Pursuit:
@@ -115,7 +120,8 @@ class Pursuit:
         try:
             self._end(await self._follow(stays=stays))
         except SourceError as error:
-            self._finish(ev.End.LOST, error.message)
+            is_lost = error.problem.exit_code is ExitCode.UNREACHABLE
+            self._finish(ev.End.LOST if is_lost else ev.End.OVER, error.message)
         finally:
             if timer is not None:
                 timer.cancel()
@@ -133,7 +139,9 @@ class Pursuit:
         assert self._told is not None
         if self._other is None:
             source = LogSource(kind="path", value=self._told.log)
-            return await self._pursue(source, pid=self._told.pid, stays=stays)
+            # Of what a starter leaves behind nobody knows the pid; who writes the log is found.
+            pid = None if self._has_source else self._told.pid
+            return await self._pursue(source, pid=pid, stays=stays)
         until_s: float | None = None
         while True:
             if not self._has_exited.is_set():
@@ -160,7 +168,7 @@ class Pursuit:
     async def _pursue(self, source: LogSource, *, pid: int | None, stays: bool) -> Followed:
         assert self._wanted is not None
         ground = self._ground
-        is_new = self._told is not None and source.value == self._told.log and not self._told.offset
+        told = self._told if source.kind == "path" else None
         spec = FollowSpec(
             host=self._host.name,
             source=source,
@@ -169,8 +177,9 @@ class Pursuit:
             url=self._wanted.url,
             pid=pid,
             gpus=self._uuids or None,
-            start="start" if is_new else "anchor",
+            place=None if told is None else (told.inode, told.offset),
             stays=stays,
+            outlives_writer=told is not None and self._has_source,
         )
         following = self._following = Following(
             self._host,
@@ -181,6 +190,7 @@ class Pursuit:
             history=ground.past,
             record=ground.run,
             monitor=ground.monitor,
+            echo=ground.echo,
         )
         if self._has_exited.is_set() and self._counts(self._code):
             following.exited(self._code)
@@ -202,6 +212,19 @@ class Pursuit:
             if said.kind == "ready":
                 self._become_ready(said.words)
         self._ground.changed(followed)
+        if self._is_idle(followed):
+            self._finish(ev.End.OVER, returned_words(self._spec.argv))
+
+    def _is_idle(self, followed: Followed) -> bool:
+        """Tell whether a command that is no known starter returned, and nothing writes its log."""
+        return (
+            self._has_exited.is_set()
+            and self._code == 0
+            and not self._is_ready
+            and self._other is None
+            and starter_of(self._spec.argv) is None
+            and followed.life.silent_s >= IDLE_S
+        )
 
     def _become_ready(self, words: str) -> None:
         if not self._is_ready:
@@ -213,12 +236,17 @@ class Pursuit:
             self._finish(ev.End.FAILED, ended_words(self._code))
             return
         self._changed()
+        if self._other is None and followed.has_exited and not self._has_exited.is_set():
+            # The link was cut meanwhile: nobody was told the exit code.
+            self._offer(ev.Exited(code=followed.exit_code))
         startup = followed.startup
         if startup.outcome is Outcome.READY:
             self._become_ready("READY")
         failure = startup.failure
         if startup.outcome is Outcome.FAILED and failure is not None:
             self._finish(ev.End.FAILED, failure.message)
+        elif self._other is not None and not self._is_ready:
+            self._finish(ev.End.FAILED, followed.ending or "it ended before it was ready")
         elif self._has_exited.is_set() and self._code == 0 and not self._is_ready:
             self._finish(ev.End.OVER, returned_words(self._spec.argv))
         elif self._has_exited.is_set():

@@ -61,7 +61,7 @@ class Case:
         is_simulated: bool,
     ) -> None:
         """Know nothing yet."""
-        self.place = place.Place()
+        self.place = place.beginning(spec)
         self.book = Logbook()
         """Its log, for whoever reads it."""
         self.known = Known(
@@ -153,7 +153,8 @@ class Case:
         if known.began_s is None and signs.age_s is not None:
             self.learn(began_s=now_s - signs.age_s)
         self.learn(vital=life.looked(known.vital, signs), pid=signs.pid)
-        if signs.is_gone and not signs.pids and known.exited_s is None:
+        is_over = signs.is_gone and not signs.pids and not known.spec.outlives_writer
+        if is_over and known.exited_s is None:
             self.learn(exited_s=now_s)
 
     def take_host(self, host: Host, now_s: float) -> None:

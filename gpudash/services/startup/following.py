@@ -19,7 +19,7 @@ from gpudash.core.startup.following import Followed, FollowSpec
 from gpudash.core.startup.logbook import Logbook
 from gpudash.core.startup.loglines import LogPiece
 from gpudash.core.startup.managed import Managed, managed_of, question_of
-from gpudash.core.startup.place import tail_arguments
+from gpudash.core.startup.place import tail_arguments, taken
 from gpudash.services.attempts import RETRY_S, bug_problem
 from gpudash.services.clock import Clock
 from gpudash.services.monitor import FleetMonitor
@@ -50,6 +50,7 @@ class Following:
         history: Past | None = None,
         record: Run | None = None,
         monitor: FleetMonitor | None = None,
+        echo: Callable[[bytes], None] | None = None,
     ) -> None:
         """Follow nothing yet; `changed` is called whenever `followed` is another value.
 
@@ -61,6 +62,8 @@ class Following:
         self._catalog = catalog
         self._changed = changed
         self._monitor = monitor
+        self._echo = echo
+        """Gets the log as it is."""
         self._case = Case(
             spec,
             catalog,
@@ -217,6 +220,8 @@ class Following:
             case LogTold(id=number, told=piece) if number in self._asked:
                 self._was_heard = True
                 self._case.learn(link="")
+                if self._echo is not None:
+                    self._echo(taken(self._case.place, piece)[1])
                 self._case.take_piece(piece, now_s)
                 self._heed_end(piece, now_s)
             case UrlTold(id=number, answer=answer) if number in self._asked:

@@ -84,6 +84,8 @@ def test_a_check_that_fails_at_last_says_what_was_cleaned() -> None:
                  ev.FollowEnded(end=ev.End.OVER, says="ended with 3")), 7),
         (Aim(), (GOOD, GOOD, STARTED, ev.Exited(code=0),
                  ev.FollowEnded(end=ev.End.OVER, says="name its log")), 2),
+        (Aim(), (GOOD, GOOD, STARTED, ev.Exited(code=None),
+                 ev.FollowEnded(end=ev.End.OVER, says="nobody knows")), 7),
         (Aim(), (GOOD, GOOD, STARTED, ev.FollowEnded(end=ev.End.TIMED_OUT, says="late")), 5),
         (Aim(), (GOOD, GOOD, STARTED, ev.FollowEnded(end=ev.End.LOST, says="gone")), 3),
         (Aim(), (GOOD, GOOD, STARTED, ev.FollowEnded(end=ev.End.OVER, says="log gone")), 4),
