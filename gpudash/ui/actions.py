@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import NamedTuple
 
 from gpudash.core.actions import ACTIONS, BY_ID, DASHBOARD, Action, Situation
@@ -42,6 +43,16 @@ class Actions(NamedTuple):
         """Return the dashboard's action of a key as it is written on the screen."""
         known = [one for one in self.offered(is_readonly=is_readonly) if DASHBOARD in one.screens]
         return next((one.action for one in known if key in one.shown.split()), None)
+
+    def named(self, ids: Iterable[tuple[str, str]]) -> tuple[tuple[str, str], ...]:
+        """Return (key, label) for ids with labels; what is no id is a key itself."""
+        keys = {one.id: one.key for one in self.entries}
+        return tuple((keys.get(id_, id_), label) for id_, label in ids)
+
+    def id_of(self, key: str, screen: str) -> str:
+        """Return what a key as it is written does on a screen; the key itself where nothing."""
+        known = (one.id for one in self.entries if screen in one.screens and key == one.key)
+        return next(known, key)
 
     def key_of(self, key: str) -> str:
         """Return what stands on the screen for a key of the default set."""

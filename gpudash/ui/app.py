@@ -21,7 +21,6 @@ from gpudash.services.monitor import FleetMonitor
 from gpudash.services.recorder import Recorder
 from gpudash.ui.cleanways import CleanWays
 from gpudash.ui.leaving import LastResort, heed_signals
-from gpudash.ui.looking import LookingApp
 from gpudash.ui.paint.ansi import Depth
 from gpudash.ui.paint.frame import is_nothing_to_watch
 from gpudash.ui.persons import Persons
@@ -29,6 +28,7 @@ from gpudash.ui.scene import Scene
 from gpudash.ui.screens.dashboard import DashboardScreen
 from gpudash.ui.screens.errors import ErrorsScreen
 from gpudash.ui.screens.help import HelpScreen
+from gpudash.ui.starting import StartingApp
 from gpudash.ui.strips import Ink
 from gpudash.ui.theme import Theme
 from gpudash.ui.theming import textual_theme
@@ -45,7 +45,7 @@ REPAINT_S = 1.0
 """Without news the screen is repainted this often, for clocks and ages."""
 
 
-class GpudashApp(LookingApp):
+class GpudashApp(StartingApp):
     """The dashboard."""
 
     CSS_PATH = "app.tcss"

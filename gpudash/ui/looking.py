@@ -7,12 +7,12 @@ from functools import partial
 from textual.command import CommandPalette
 
 from gpudash.core.query.language import Query, parse
+from gpudash.ui.acting import ActingApp
 from gpudash.ui.paint.frame import is_nothing_to_watch
 from gpudash.ui.paint.view import Density
 from gpudash.ui.palette import Command, action_command, command_palette
 from gpudash.ui.screens.dashboard import DashboardScreen
 from gpudash.ui.screens.filter import FilterScreen
-from gpudash.ui.starting import StartingApp
 from gpudash.ui.strips import Ink
 from gpudash.ui.theme import Theme
 
@@ -20,7 +20,7 @@ _FILTERS = ("state=leftover", "state=held", "state=zero", "state!=zero", "user=m
 """What the palette offers."""
 
 
-class LookingApp(StartingApp):
+class LookingApp(ActingApp):
     """Moves over what is shown, and changes how it is."""
 
     _dashboard: DashboardScreen
@@ -86,7 +86,6 @@ class LookingApp(StartingApp):
         self.theme = theme.name
         self._ink = Ink(theme, self._ink.depth)
         self._dashboard.set_ink(self._ink)
-        self.ink_startups()
         self.notify(theme.name, timeout=1.5, markup=False)
 
     def action_palette(self) -> None:

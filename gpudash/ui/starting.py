@@ -13,13 +13,14 @@ from typing import TYPE_CHECKING
 from gpudash.services.clipboard import give_to_tmux, is_in_tmux
 from gpudash.services.monitor import FleetMonitor
 from gpudash.services.startup.noticing import Noticing
-from gpudash.ui.acting import ActingApp
+from gpudash.ui.looking import LookingApp
 from gpudash.ui.paint.frame import FrameView
 
 if TYPE_CHECKING:
     from gpudash.services.startup.past import Past
     from gpudash.ui.paint.logpage import LogPage
     from gpudash.ui.startups import Startups
+    from gpudash.ui.theme import Theme
 
 STARTUPS, LOG = "startups", "log"
 """Ids of the screens."""
@@ -27,7 +28,7 @@ CHARTS_S = 0.05
 """After the first paint of the screen: its key was answered by then."""
 
 
-class StartingApp(ActingApp):
+class StartingApp(LookingApp):
     """Keeps what is followed over one monitor, and shows it."""
 
     _make_past: Callable[[], Past] | None = None
@@ -50,7 +51,9 @@ class StartingApp(ActingApp):
         if self._shown is None:
             from gpudash.ui.startups import Startups
 
-            self._shown = Startups(self.noticing, is_readonly=self._scene.is_readonly)
+            self._shown = Startups(
+                self.noticing, self._scene.actions, is_readonly=self._scene.is_readonly
+            )
         return self._shown
 
     def watch_on(self) -> None:
@@ -123,7 +126,7 @@ class StartingApp(ActingApp):
         from gpudash.ui.screens.startups import StartupsScreen
 
         self.startups.enter()
-        self.push_screen(StartupsScreen(self._ink, self.repaint))
+        self.push_screen(StartupsScreen(self._ink, self._scene.actions, self.repaint))
         if self.startups.all and not has_charts():
             self.set_timer(CHARTS_S, self._bring_charts)
 
@@ -144,7 +147,9 @@ class StartingApp(ActingApp):
             return
         from gpudash.ui.screens.log import LogScreen
 
-        self.push_screen(LogScreen(self._ink, self.repaint, self._copy_text, at_cause=True))
+        self.push_screen(
+            LogScreen(self._ink, self._scene.actions, self.repaint, self._copy_text, at_cause=True)
+        )
 
     def action_startup_move(self, step: int) -> None:
         """Move in the list."""
@@ -198,8 +203,8 @@ class StartingApp(ActingApp):
         lines = "1 line" if count == 1 else f"{count} lines"
         self.notify(f"{lines} copied to {where}", timeout=4, markup=False)
 
-    def ink_startups(self) -> None:
-        """Draw open screens in the theme that was chosen."""
+    def _show_theme(self, theme: Theme) -> None:
+        super()._show_theme(theme)
         if not self._is_open(STARTUPS) and not self._is_open(LOG):
             return
         from gpudash.ui.screens.log import LogScreen

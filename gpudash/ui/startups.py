@@ -13,6 +13,7 @@ from gpudash.core.startup.logbook import LogLine
 from gpudash.core.startup.model import Outcome
 from gpudash.core.units import format_memory, plural
 from gpudash.services.startup.noticing import Noticed, Noticing
+from gpudash.ui.actions import DEFAULT_ACTIONS, Actions
 from gpudash.ui.paint.frame import FrameView, header_view
 from gpudash.ui.paint.startupsigns import SPARK
 from gpudash.ui.paint.startupview import StartupsView, StartupView, Trace, no_chart
@@ -25,24 +26,25 @@ TRACE_S = 5.0
 FRESH_S = 60.0
 """So long READY or FAILED stays in the banner of the dashboard."""
 KEYS: Keys = (
-    ("L", "log"),
-    ("c", "clean"),
-    ("y", "copy"),
-    ("tab", "next"),
+    ("log.open", "log"),
+    ("cleanup.start", "clean"),
+    ("text.copy", "copy"),
+    ("startup.next", "next"),
     ("esc", "back"),
-    ("t", "theme"),
-    ("?", "help"),
-    ("q", "quit"),
+    ("view.theme", "theme"),
+    ("app.help", "help"),
+    ("app.quit", "quit"),
 )
+"""Ids of actions, or keys; and labels."""
 LIST_KEYS: Keys = (
-    ("enter", "open"),
-    ("L", "log"),
+    ("startup.open", "open"),
+    ("log.open", "log"),
     ("esc", "back"),
-    ("t", "theme"),
-    ("?", "help"),
-    ("q", "quit"),
+    ("view.theme", "theme"),
+    ("app.help", "help"),
+    ("app.quit", "quit"),
 )
-EMPTY_KEYS: Keys = (("esc", "back"), ("t", "theme"), ("?", "help"), ("q", "quit"))
+EMPTY_KEYS: Keys = LIST_KEYS[2:]
 
 
 @dataclass(slots=True)
@@ -78,12 +80,14 @@ class Startups:
     def __init__(
         self,
         noticing: Noticing,
+        actions: Actions = DEFAULT_ACTIONS,
         *,
         is_readonly: bool = False,
     ) -> None:
         """Show nothing yet."""
         self._is_readonly = is_readonly
         self._noticing = noticing
+        self._actions = actions
         self._signs: dict[int, _Signs] = {}
         self._over_s: dict[int, float] = {}
         self.opened: Noticed | None = None
@@ -161,8 +165,9 @@ class Startups:
         )
 
     def _offered(self, keys: Keys) -> Keys:
-        keys = tuple(one for one in keys if one[0] != "tab" or len(self.all) > 1)
-        return tuple(one for one in keys if one[0] != "c") if self._is_readonly else keys
+        hidden = {"startup.next"} if len(self.all) < 2 else set()
+        hidden |= {"cleanup.start"} if self._is_readonly else set()
+        return self._actions.named(one for one in keys if one[0] not in hidden)
 
     def one(self, noticed: Noticed, frame: FrameView) -> StartupView:
         """Return one as it is painted."""

@@ -134,7 +134,7 @@ def view(
         ),
         chart=chart_of(glyphs),
         keys=(
-            ("L", "log"), ("c", "stop it"), ("y", "copy"), ("esc", "back"), ("?", "help"),
+            ("L", "log"), ("c", "clean"), ("y", "copy"), ("esc", "back"), ("?", "help"),
             ("q", "quit"),
         ),
     )  # fmt: skip

@@ -12,8 +12,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gpudash.core.startup.following import Life
+from gpudash.ui.actions import DEFAULT_ACTIONS
 from gpudash.ui.paint.glyphs import ASCII, MONO, UNICODE
 from gpudash.ui.paint.logpage import (
+    KEYS,
     LogPage,
     clamped,
     log_page_rows,
@@ -188,7 +190,13 @@ def page(**more: object) -> LogPage:
     view = startups.failed()
     failure = view.followed.startup.failure
     assert failure is not None
-    known = LogPage("sglang", lines=view.lines, cause=failure.line, wall_of=startups.wall_of)
+    known = LogPage(
+        "sglang",
+        lines=view.lines,
+        cause=failure.line,
+        wall_of=startups.wall_of,
+        keys=DEFAULT_ACTIONS.named(KEYS),
+    )
     return known._replace(**more)  # type: ignore[arg-type]
 
 

@@ -60,21 +60,11 @@ def word_entries(glyphs: Glyphs) -> tuple[Entry, ...]:
     )
 
 
-_STARTUP_KEYS: tuple[Entry, ...] = (
-    ("enter tab esc", "key b", "Start-ups: open one, the next one, go back."),
-    ("c y", "key b", "Start-ups: plan the cleanup of its host; copy the cause."),
-    ("/ n N", "key b", "Log: search, next, before; capitals count where there are some."),
-    ("r R", "key b", "Log: one rank alone, the one before."),
-    ("f w y", "key b", "Log: stay at the end; the line of the cause; copy what is shown."),
-)
-
-
 def help_rows(keys: tuple[tuple[str, str], ...], width: int, glyphs: Glyphs) -> tuple[Row, ...]:
     """Paint the page. `keys`: keys as written on the screen, and a sentence for each."""
     entries = tuple((key, "key b", words) for key, words in keys)
     sections = (
         ("Keys", entries),
-        ("Start-ups and their logs", _STARTUP_KEYS),
         ("Colours say who, letters say which family", colour_entries(glyphs)),
         ("Words say what", word_entries(glyphs)),
     )

@@ -25,17 +25,19 @@ from gpudash.ui.paint.startuplog import indented, rank_width
 from gpudash.ui.paint.story import Keys
 from gpudash.ui.paint.view import WallClock, no_clock
 
+WHY = "why it failed"
 KEYS: Keys = (
-    ("/", "search"),
-    ("n", "next"),
-    ("N", "before"),
-    ("r", "rank"),
-    ("f", "follow"),
-    ("w", "why it failed"),
-    ("y", "copy"),
+    ("log.search", "search"),
+    ("log.next", "next"),
+    ("log.previous", "before"),
+    ("log.rank", "rank"),
+    ("log.follow", "follow"),
+    ("log.cause", WHY),
+    ("text.copy", "copy"),
     ("esc", "back"),
-    ("q", "quit"),
+    ("app.quit", "quit"),
 )
+"""Ids of actions, or keys; and labels."""
 
 
 class LogPage(NamedTuple):
@@ -61,6 +63,7 @@ class LogPage(NamedTuple):
     dropped: int = 0
     is_simulated: bool = False
     wall_of: WallClock = no_clock
+    keys: Keys = ()
     glyphs: Glyphs = UNICODE
 
 
@@ -143,7 +146,7 @@ def log_page_rows(page: LogPage, width: int, height: int) -> tuple[Row, ...]:
     body = [*body, *[()] * (room - len(body))][:room]
     footer: tuple[Row, ...] = ()
     if height >= FOOTER_FROM:
-        keys = KEYS if page.cause is not None else tuple(one for one in KEYS if one[0] != "w")
+        keys = tuple(one for one in page.keys if one[1] != WHY or page.cause is not None)
         footer = (footer_row(keys, width, glyphs),)
     rows = (_head(page, lines, width), *body)
     return (*(finished(row, width, glyphs) for row in rows), *footer)[:height]

@@ -57,14 +57,14 @@ def opened(view: StartupsView) -> StartupView | None:
 
 
 def _banner_keys(view: StartupView) -> Keys:
-    known = dict(view.keys)
+    known = {label: key for key, label in view.keys}
     outcome = view.followed.startup.outcome
     wanted = {
-        Outcome.STARTING: (("L", "log"), ("c", "stop it")),
-        Outcome.READY: (("L", "log"), ("y", "copy")),
-        Outcome.FAILED: (("c", "clean up"), ("R", "run again"), ("L", "log")),
+        Outcome.STARTING: (("log", "log"), ("clean", "stop it")),
+        Outcome.READY: (("log", "log"), ("copy", "copy")),
+        Outcome.FAILED: (("clean", "clean up"), ("log", "log")),
     }[outcome]
-    return tuple((key, label) for key, label in wanted if key in known)[:2]
+    return tuple((known[name], label) for name, label in wanted if name in known)
 
 
 def _body(view: StartupsView, width: int, room: int) -> list[Row]:

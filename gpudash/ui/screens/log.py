@@ -10,8 +10,12 @@ from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.screen import Screen
 
+from gpudash.core.action import LOG
 from gpudash.core.startup.logbook import ranks_in
+from gpudash.ui.actions import Actions
+from gpudash.ui.bindings import bound
 from gpudash.ui.paint.logpage import (
+    KEYS,
     LogPage,
     clamped,
     log_page_rows,
@@ -28,17 +32,26 @@ MOST_COPIED = 5_000
 """Lines; more than that is no excerpt."""
 _COLUMNS = 16
 _LONGEST_WORDS = 120
-_CLICKED = {
-    "/": "search",
-    "n": "find(1)",
-    "N": "find(-1)",
-    "r": "rank(1)",
-    "f": "follow",
-    "w": "cause",
-    "y": "copy",
-    "esc": "back",
-    "q": "app.quit",
+_ACTIONS = {
+    "log.open": "back",
+    "cursor.up": "scroll(-1)",
+    "cursor.down": "scroll(1)",
+    "cursor.page_up": "page(-1)",
+    "cursor.page_down": "page(1)",
+    "cursor.first": "scroll(-10000000)",
+    "cursor.last": "follow",
+    "log.follow": "follow",
+    "log.search": "search",
+    "log.next": "find(1)",
+    "log.previous": "find(-1)",
+    "log.rank": "rank(1)",
+    "log.rank_previous": "rank(-1)",
+    "log.cause": "cause",
+    "text.copy": "copy",
+    "view.theme": "app.next_theme",
+    "app.quit": "app.quit",
 }
+"""What each action does here."""
 
 
 class LogScreen(Screen[None]):
@@ -46,29 +59,17 @@ class LogScreen(Screen[None]):
 
     ALLOW_SELECT: ClassVar[bool] = False
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("escape,L", "back", "back"),
-        Binding("up,k", "scroll(-1)", "up"),
-        Binding("down,j", "scroll(1)", "down"),
-        Binding("pageup", "page(-1)", "page up"),
-        Binding("pagedown,space", "page(1)", "page down"),
-        Binding("home,g", "scroll(-10000000)", "first"),
-        Binding("end,G,f", "follow", "follow"),
+        Binding("escape", "back", "back"),
+        Binding("space", "page(1)", "page down"),
         Binding("left,h", "columns(-1)", "left"),
         Binding("right,l", "columns(1)", "right"),
-        Binding("slash", "search", "search"),
-        Binding("n", "find(1)", "next"),
-        Binding("N", "find(-1)", "before"),
-        Binding("r", "rank(1)", "rank"),
-        Binding("R", "rank(-1)", "rank before"),
-        Binding("w", "cause", "why it failed"),
-        Binding("y", "copy", "copy"),
-        Binding("t", "app.next_theme", "theme"),
-        Binding("q", "app.quit", "quit"),
+        *(bound(id_, action) for id_, action in _ACTIONS.items()),
     ]
 
     def __init__(
         self,
         ink: Ink,
+        actions: Actions,
         repaint: Callable[[], None],
         copy: Callable[[str], None],
         *,
@@ -80,6 +81,7 @@ class LogScreen(Screen[None]):
         """
         super().__init__(id="log")
         self._rows = KeyedRows(ink, id="log-rows")
+        self._actions = actions
         self._repaint = repaint
         self._copy = copy
         self._page = LogPage("")
@@ -113,6 +115,7 @@ class LogScreen(Screen[None]):
         gone = page.dropped - mine.dropped
         here = None if mine.here is None else mine.here - gone
         self._page = page._replace(
+            keys=self._actions.named(KEYS),
             rank=mine.rank,
             words=mine.words,
             is_typing=mine.is_typing,
@@ -226,5 +229,7 @@ class LogScreen(Screen[None]):
     async def on_keyed_rows_key_clicked(self, message: KeyedRows.KeyClicked) -> None:
         """Do what the clicked key does."""
         message.stop()
-        if message.key in _CLICKED:
-            await self.run_action(_CLICKED[message.key])
+        id_ = self._actions.id_of(message.key, LOG)
+        action = "back" if id_ == "esc" else _ACTIONS.get(id_)
+        if action is not None:
+            await self.run_action(action)

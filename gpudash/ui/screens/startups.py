@@ -11,22 +11,30 @@ from textual.binding import Binding, BindingType
 from textual.geometry import Size
 from textual.screen import Screen
 
+from gpudash.core.action import STARTUPS
+from gpudash.ui.actions import Actions
+from gpudash.ui.bindings import bound
 from gpudash.ui.paint.startupframe import frame_rows
 from gpudash.ui.paint.startupview import StartupsView
 from gpudash.ui.strips import Ink
 from gpudash.ui.widgets.keyed import KeyedRows
 
 _ACTIONS = {
-    "L": "app.log",
-    "c": "app.startup_clean",
-    "y": "app.startup_copy",
-    "tab": "app.startup_next(1)",
-    "enter": "app.startup_open",
-    "esc": "app.startup_back",
-    "t": "app.next_theme",
-    "?": "app.help",
-    "q": "app.quit",
+    "log.open": "app.log",
+    "cleanup.start": "app.startup_clean",
+    "text.copy": "app.startup_copy",
+    "startup.next": "app.startup_next(1)",
+    "startup.previous": "app.startup_next(-1)",
+    "startup.open": "app.startup_open",
+    "startups.open": "app.startup_back",
+    "cursor.up": "app.startup_move(-1)",
+    "cursor.down": "app.startup_move(1)",
+    "view.theme": "app.next_theme",
+    "errors.open": "app.errors",
+    "app.help": "app.help",
+    "app.quit": "app.quit",
 }
+"""What each action does here."""
 
 
 class StartupsScreen(Screen[None]):
@@ -34,25 +42,15 @@ class StartupsScreen(Screen[None]):
 
     ALLOW_SELECT: ClassVar[bool] = False
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("escape,s", "app.startup_back", "back"),
-        Binding("up,k", "app.startup_move(-1)", "up"),
-        Binding("down,j", "app.startup_move(1)", "down"),
-        Binding("enter", "app.startup_open", "open"),
-        Binding("tab", "app.startup_next(1)", "next"),
-        Binding("shift+tab", "app.startup_next(-1)", "before"),
-        Binding("L", "app.log", "log"),
-        Binding("y", "app.startup_copy", "copy"),
-        Binding("c", "app.startup_clean", "clean"),
-        Binding("e", "app.errors", "errors"),
-        Binding("t", "app.next_theme", "theme"),
-        Binding("question_mark", "app.help", "help"),
-        Binding("q", "app.quit", "quit"),
+        Binding("escape", "app.startup_back", "back"),
+        *(bound(id_, action) for id_, action in _ACTIONS.items()),
     ]
 
-    def __init__(self, ink: Ink, repaint: Callable[[], None]) -> None:
+    def __init__(self, ink: Ink, actions: Actions, repaint: Callable[[], None]) -> None:
         """`repaint` is called when the screen needs a view."""
         super().__init__(id="startups")
         self._rows = KeyedRows(ink, id="startup-rows")
+        self._actions = actions
         self._repaint = repaint
 
     def compose(self) -> ComposeResult:
@@ -82,6 +80,7 @@ class StartupsScreen(Screen[None]):
     async def on_keyed_rows_key_clicked(self, message: KeyedRows.KeyClicked) -> None:
         """Do what the clicked key does."""
         message.stop()
-        action = _ACTIONS.get(message.key)
+        id_ = self._actions.id_of(message.key, STARTUPS)
+        action = "app.startup_back" if id_ == "esc" else _ACTIONS.get(id_)
         if action is not None:
             await self.run_action(action)
