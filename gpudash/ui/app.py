@@ -21,10 +21,10 @@ from gpudash.services.monitor import FleetMonitor
 from gpudash.services.recorder import Recorder
 from gpudash.ui.cleanways import CleanWays
 from gpudash.ui.leaving import LastResort, heed_signals
-from gpudash.ui.looking import LookingApp
 from gpudash.ui.paint.ansi import Depth
 from gpudash.ui.paint.frame import is_nothing_to_watch
 from gpudash.ui.persons import Persons
+from gpudash.ui.reloading import ReloadingApp
 from gpudash.ui.scene import Scene
 from gpudash.ui.screens.dashboard import DashboardScreen
 from gpudash.ui.screens.errors import ErrorsScreen
@@ -42,7 +42,7 @@ REPAINT_S = 1.0
 """Without news the screen is repainted this often, for clocks and ages."""
 
 
-class GpudashApp(LookingApp):
+class GpudashApp(ReloadingApp):
     """The dashboard."""
 
     CSS_PATH = "app.tcss"
@@ -106,6 +106,8 @@ class GpudashApp(LookingApp):
         self._heed_signals()
         self._wait()
         self._persons.attend()
+        self.tell_faults(self.theme_faults)
+        self.keep_up()
         self.call_after_refresh(self._begin)
 
     def _begin(self) -> None:
@@ -128,6 +130,7 @@ class GpudashApp(LookingApp):
         """Leave no probe behind."""
         if self._waiting is not None:
             self._waiting.cancel()
+        self.keep_up_no_more()
         await self.watch_no_more()
         await self._monitor.stop()
         if self._recorder is not None:

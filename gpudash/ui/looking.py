@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from functools import partial
 
+from textual.app import App
 from textual.command import CommandPalette
 
+from gpudash.core.names import printable_lines
 from gpudash.core.query.language import Query, parse
 from gpudash.ui.acting import ActingApp
 from gpudash.ui.paint.frame import is_nothing_to_watch
@@ -25,6 +27,8 @@ class LookingApp(ActingApp):
 
     _dashboard: DashboardScreen
     _themes: list[Theme]
+    theme_faults: tuple[str, ...] = ()
+    """What is wrong with theme files that were left out."""
 
     def action_cursor_move(self, step: int) -> None:
         """Move the cursor by GPUs; by hosts where each is one row."""
@@ -51,6 +55,17 @@ class LookingApp(ActingApp):
         """Mark everything, or nothing."""
         self._scene.toggle_all(self._monitor.fleet)
         self.repaint()
+
+    def tell_faults(self, faults: tuple[str, ...]) -> None:
+        """Say in one toast which themes were left out, and why."""
+        if faults:
+            lines = (*faults[:4], *([f"and {len(faults) - 4} more"] if faults[4:] else []))
+            self.notify(
+                "\n".join(map(printable_lines, lines)),
+                title="themes left out",
+                severity="warning",
+                markup=False,
+            )
 
     def action_filter(self) -> None:
         """Ask for a filter."""
@@ -80,13 +95,17 @@ class LookingApp(ActingApp):
     def action_next_theme(self) -> None:
         """Show the next theme."""
         names = [theme.name for theme in self._themes]
-        self._show_theme(self._themes[(names.index(self.theme) + 1) % len(names)])
+        theme = self._themes[(names.index(self.theme) + 1) % len(names)]
+        self._show_theme(theme)
+        self.notify(theme.name, timeout=1.5, markup=False)
 
     def _show_theme(self, theme: Theme) -> None:
+        if self.theme == theme.name:
+            # The same name in other colours: only told so does Textual look again.
+            self.mutate_reactive(App.theme)
         self.theme = theme.name
         self._ink = Ink(theme, self._ink.depth)
         self._dashboard.set_ink(self._ink)
-        self.notify(theme.name, timeout=1.5, markup=False)
 
     def action_palette(self) -> None:
         """Search what there is to do."""

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from gpudash.core.model import Fleet
     from gpudash.core.ways import Way
     from gpudash.services.monitor import FleetMonitor
-    from gpudash.ui.start import Acts
+    from gpudash.ui.start import Acts, Looks
 
 FIRST_LOOK_S = 1.0
 """So long the first frame waits for readings; a slow driver is shown as connecting."""
@@ -68,7 +68,7 @@ def _show(plan: argparse.Namespace, early: EarlySampler | None) -> int:
         early = None
     if early is not None:
         early.change_interval(plan.interval_s)
-    looks = start.Looks(plan.theme, plan.density, is_ascii=plan.ascii, actions=plan.actions)
+    looks = looks_of(plan, config)
     with EarlyScreen() as screen:
         fleet = _first_fleet(early)
         screen.draw(fleet, looks.theme, looks.glyphs, looks.depth, looks.density, looks.actions)
@@ -97,7 +97,7 @@ def _show_others(plan: argparse.Namespace) -> int:
         hosts = Hosts(ways)
         try:
             await enter(hosts, FIRST_LOGIN_S)
-            looks = start.Looks(plan.theme, plan.density, is_ascii=plan.ascii, actions=plan.actions)
+            looks = looks_of(plan, config)
             with EarlyScreen() as screen:
                 clock = SystemClock()
                 monitor = FleetMonitor(hosts.sources, clock, interval_s=plan.interval_s)
@@ -149,11 +149,25 @@ def finish_looks(plan: argparse.Namespace) -> Config:
     from gpudash.cli.settings import actions_of, configured
     from gpudash.ui.paint.view import Density
 
+    plan.pinned = frozenset(one for one in ("theme", "density") if getattr(plan, one) is not None)
     config = configured(plan)
     plan.actions = actions_of(config)
     if plan.density is not None:
         plan.density = Density(arguments.choose(plan.density, DENSITIES, "density"))
     return config
+
+
+def looks_of(plan: argparse.Namespace, config: Config) -> Looks:
+    """Return how to draw on this terminal. Raises UsageError."""
+    from gpudash.ui import start
+
+    return start.Looks(
+        plan.theme,
+        plan.density,
+        is_ascii=plan.ascii,
+        actions=plan.actions,
+        settings=start.Settings(config, plan.pinned),
+    )
 
 
 def acts_of(plan: argparse.Namespace, config: Config, ways: tuple[Way, ...]) -> Acts | None:
