@@ -70,10 +70,10 @@ def _show(plan: argparse.Namespace, early: EarlySampler | None) -> int:
         early.change_interval(plan.interval_s)
     looks = looks_of(plan, config)
     with EarlyScreen() as screen:
-        fleet = _first_fleet(early)
+        fleet = _first_fleet(early, way)
         screen.draw(fleet, looks.theme, looks.glyphs, looks.depth, looks.density, looks.actions)
         _log_to_folder()
-        monitor = _monitor(plan, early, has_sudo=way.has_sudo)
+        monitor = _monitor(plan, early, way)
         acts = acts_of(plan, config, (way,))
         return start.show(monitor, looks, screen, demo=lambda: demo_monitor(plan), acts=acts)
 
@@ -191,25 +191,25 @@ def _start_early(plan: argparse.Namespace) -> EarlySampler | None:
         return None
 
 
-def _first_fleet(early: EarlySampler | None) -> Fleet:
+def _first_fleet(early: EarlySampler | None, way: Way) -> Fleet:
     from gpudash.core.fleet import apply, new_fleet
     from gpudash.services.clock import SystemClock
 
     now = SystemClock().now()
-    fleet = new_fleet(("local",), now)
+    expected = {} if way.gpus is None else {LOCAL: way.gpus}
+    fleet = new_fleet((LOCAL,), now, expected=expected)
     for event in early.read_for(FIRST_LOOK_S) if early is not None else ():
-        fleet = apply(fleet, "local", event, now)
+        fleet = apply(fleet, LOCAL, event, now)
     return fleet
 
 
-def _monitor(
-    plan: argparse.Namespace, early: EarlySampler | None, *, has_sudo: bool
-) -> FleetMonitor:
+def _monitor(plan: argparse.Namespace, early: EarlySampler | None, way: Way) -> FleetMonitor:
     from gpudash.services.clock import SystemClock
     from gpudash.services.monitor import FleetMonitor
+    from gpudash.sources.expecting import expecting
     from gpudash.sources.here import local_source
 
-    source = local_source(LOCAL, early, has_sudo=has_sudo)
+    source = expecting(local_source(LOCAL, early, has_sudo=way.has_sudo), way.gpus)
     return FleetMonitor((source,), SystemClock(), interval_s=plan.interval_s)
 
 
