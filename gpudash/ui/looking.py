@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import json
 from functools import partial
+from pathlib import Path
 
 from textual.app import App
 from textual.command import CommandPalette
 
+from gpudash.config.folders import state_folder
 from gpudash.core.names import printable_lines
 from gpudash.core.query.language import Query, parse
+from gpudash.services.recorder import utc_now
 from gpudash.ui.acting import ActingApp
+from gpudash.ui.giving import copy_out, save_out
 from gpudash.ui.paint.frame import is_nothing_to_watch
 from gpudash.ui.paint.view import Density
 from gpudash.ui.palette import Command, action_command, command_palette
@@ -106,6 +111,31 @@ class LookingApp(ActingApp):
         self.theme = theme.name
         self._ink = Ink(theme, self._ink.depth)
         self._dashboard.set_ink(self._ink)
+
+    # -- for other eyes ----------------------------------------------------------------------
+
+    def action_copy(self) -> None:
+        """Copy the GPU under the cursor, or what is marked."""
+        text = self._scene.told_text(self._monitor.fleet)
+        if text:
+            self.run_worker(copy_out(self, text))
+        else:
+            self.notify("there is no GPU to copy", markup=False)
+
+    def action_export_picture(self) -> None:
+        """Save a picture of the screen."""
+        svg = self.export_screenshot(title="gpudash")
+        self.run_worker(save_out(self, self.export_folder(), ".svg", svg))
+
+    def action_export_data(self) -> None:
+        """Save what is shown as JSON."""
+        found = self._scene.document(self._monitor.fleet, utc_now())
+        text = json.dumps(found, ensure_ascii=False, indent=2) + "\n"
+        self.run_worker(save_out(self, self.export_folder(), ".json", text))
+
+    def export_folder(self) -> Path:
+        """Return where exports go."""
+        return Path(state_folder(), "exports")
 
     def action_palette(self) -> None:
         """Search what there is to do."""
