@@ -18,21 +18,7 @@ def told(fleet: Fleet) -> Told:
 
 def test_one_gpu_is_a_line() -> None:
     text = told_table(told(fleets.busy()), [("root@gpu-a", 5)])
-    assert (
-        text.split("  ")
-        == [
-            "root@gpu-a",
-            "5",
-            "74.6 GiB",
-            "95.6 GiB",
-            "97%",
-            "61°C",
-            "400 W",
-            "HELD",
-            text.split("  ")[-1],
-        ]
-        or "\n" not in text
-    )
+    assert "\n" not in text
     assert text.startswith("root@gpu-a  5  74.6 GiB  95.6 GiB  ")
     assert "sglang" in text
     assert "notebook ipykernel, pid 5050, ana, 3.4 GiB, since 4h 56m" in text
