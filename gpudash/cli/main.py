@@ -21,6 +21,7 @@ COMMANDS = (
     "hosts",
     "run",
     "stream",
+    "themes",
     "wait",
 )
 
@@ -42,6 +43,7 @@ usage: gpudash [HOST …]                 dashboard; no HOST = this machine
        gpudash doctor [HOST …]          what works here or there, and what to do where not
        gpudash hosts [HOST …]           what names and groups expand to
        gpudash config [validate|path] [--defaults]   what counts, and where it comes from
+       gpudash themes [list|validate FILE …]   what themes there are; what is wrong with one
        gpudash COMMAND --help           more of one command
        gpudash --version
 
@@ -117,6 +119,10 @@ def _dispatch(words: list[str]) -> int:
             from gpudash.cli.commands import config
 
             return config.run(words[1:])
+        case "themes":
+            from gpudash.cli.commands import themes
+
+            return themes.run(words[1:])
         case "demo":
             from gpudash.cli.commands import demo
 

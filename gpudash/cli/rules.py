@@ -69,6 +69,7 @@ def way_of(spec: HostSpec, settings: HostSettings, judged_as: str | None = None)
             name=spec.name,
             has_sudo=settings.sudo != "never",
             sudo_said=said,
+            gpus=settings.gpus,
             is_readonly=settings.readonly,
         )
     options = spec.options
@@ -94,6 +95,7 @@ def way_of(spec: HostSpec, settings: HostSettings, judged_as: str | None = None)
         has_sudo=settings.sudo != "never",
         sudo_said=said,
         has_smi=settings.nvidia_smi,
+        gpus=settings.gpus,
         is_readonly=settings.readonly,
         judged_as=judged_as,
     )

@@ -32,6 +32,8 @@ class HostSettings:
     sudo: str
     """`never`, `see` or `clean`."""
     readonly: bool
+    gpus: int | None
+    """How many GPUs there are; None where nobody says."""
     python: str
     nvidia_smi: bool
     """Whether nvidia-smi may stand in where the probe can't read the driver."""
@@ -61,7 +63,7 @@ def host_settings(config: Config, spec: HostSpec, aliases: Iterable[str] = ()) -
     return HostSettings(**said, origins=origins, warnings=warnings)  # type: ignore[arg-type]
 
 
-_OF_THE_MACHINE = ("sudo", "readonly", "python", "nvidia_smi")
+_OF_THE_MACHINE = ("sudo", "readonly", "gpus", "python", "nvidia_smi")
 """What a section says of a machine, whatever it is called; the rest is about the way there."""
 
 

@@ -46,6 +46,8 @@ class Key:
     """Shown beside a default of None."""
     loosest_first: tuple[Setting, ...] = ()
     """Where the site's file says one of these, others only go further right."""
+    is_least: bool = False
+    """Where the site's file says a number, others say no smaller one."""
 
     @property
     def variable(self) -> str | None:
@@ -54,6 +56,8 @@ class Key:
 
     def loosens(self, value: Setting, site: Setting) -> bool:
         """Tell whether a value allows more than the site's does."""
+        if self.is_least and isinstance(value, int) and isinstance(site, int):
+            return value < site
         order = self.loosest_first
         return bool(order) and order.index(value) < order.index(site)
 
@@ -87,6 +91,12 @@ def _user(value: object) -> Setting:
 
 def _port(value: object) -> Setting:
     if isinstance(value, bool) or not isinstance(value, int) or not 1 <= value <= 65535:
+        raise ValueError
+    return value
+
+
+def _gpus(value: object) -> Setting:
+    if isinstance(value, bool) or not isinstance(value, int) or not 1 <= value <= 128:
         raise ValueError
     return value
 
@@ -238,6 +248,16 @@ KEYS = (
         check=_program,
         default="python3",
         doc="The Python (3.6 or newer) that runs the probe there.",
+    ),
+    Key(
+        name="gpus",
+        place=Place.HOST,
+        expects="a number from 1 to 128",
+        check=_gpus,
+        default=None,
+        example=8,
+        doc="How many GPUs the host has: while it lists fewer, nothing there is clear.",
+        is_least=True,
     ),
     Key(
         name="nvidia_smi",

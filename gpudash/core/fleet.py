@@ -35,8 +35,6 @@ from gpudash.core.kin import is_first_look
 from gpudash.core.letters import relettered
 from gpudash.core.model import (
     Fleet,
-    Gpu,
-    GpuInfo,
     GpuState,
     Happening,
     Host,
@@ -45,18 +43,36 @@ from gpudash.core.model import (
     ProcessInfo,
 )
 from gpudash.core.readings import read_gpu, with_twins_named
+from gpudash.core.rosters import NOTHING_EXPECTED, rostered
 from gpudash.core.units import plural
+
+TYPE_CHECKING = False  # typing takes 5 ms to import
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
 HAPPENINGS = 200
 
 
 def new_fleet(
-    names: tuple[str, ...], at_s: float, *, simulated: frozenset[str] = frozenset()
+    names: tuple[str, ...],
+    at_s: float,
+    *,
+    simulated: frozenset[str] = frozenset(),
+    expected: Mapping[str, int] = NOTHING_EXPECTED,
 ) -> Fleet:
-    """Return a fleet of hosts that are being connected; those that are made up are marked."""
+    """Return a fleet of hosts that are being connected; those that are made up are marked.
+
+    `expected`: how many GPUs a host must have; what it lacks is MISSING.
+    """
     return Fleet(
         hosts=tuple(
-            Host(name=name, link_since_s=at_s, is_invented=name in simulated) for name in names
+            Host(
+                name=name,
+                link_since_s=at_s,
+                is_invented=name in simulated,
+                expected_gpus=expected.get(name),
+            )
+            for name in names
         )
     )
 
@@ -155,7 +171,7 @@ def _greeted(host: Host, hello: Hello, at_s: float) -> Host:
     host = replace(
         host,
         facts=hello.facts,
-        gpus=_rostered(host.gpus, with_twins_named(hello.roster)),
+        gpus=rostered(host.gpus, with_twins_named(hello.roster), host.expected_gpus),
         interval_s=hello.interval_s,
         seq=-1 if hello.seq == 0 else host.seq,
         processes=() if rebooted else host.processes,
@@ -180,43 +196,6 @@ def has_rebooted(before: HostFacts | None, after: HostFacts | None) -> bool:
     if before is None or after is None:
         return False
     return None not in (before.boot_id, after.boot_id) and before.boot_id != after.boot_id
-
-
-def _rostered(known: tuple[Gpu, ...], roster: tuple[GpuInfo, ...]) -> tuple[Gpu, ...]:
-    """Join the new roster with what was known; who is not in it any more is MISSING.
-
-    A GPU that answers without its UUID is the one of the same bus id or index; one that was
-    known only by its place has now got a name.
-    """
-    before = {gpu.info.key: gpu for gpu in known}
-    named = {info.key for info in roster}
-    remaining = {key: gpu for key, gpu in before.items() if key not in named}
-    gpus: list[Gpu] = []
-    for info in roster:
-        old = before.get(info.key) or _same_place(remaining, info)
-        if old is not None and old.info.key in remaining:
-            del remaining[old.info.key]
-            if info.uuid is None and old.info.uuid is not None:
-                info = replace(old.info, index=info.index, doubt="its UUID can't be read now")
-        if old is None or old.state is GpuState.MISSING:
-            gpus.append(Gpu(info=info, reading=None, state=GpuState.UNREAD))
-        else:
-            # What is old stays in view until the next tick; without a LIVE link it proves nothing.
-            gpus.append(replace(old, info=info))
-    gone = (Gpu(info=gpu.info, reading=None, state=GpuState.MISSING) for gpu in remaining.values())
-    return (*gpus, *gone)
-
-
-def _same_place(known: dict[str, Gpu], info: GpuInfo) -> Gpu | None:
-    """Return who stood in this place, unless both have a name: then they are two."""
-    nameless = [gpu for gpu in known.values() if None in (info.uuid, gpu.info.uuid)]
-    for gpu in nameless:
-        if info.bus_id is not None and gpu.info.bus_id == info.bus_id:
-            return gpu
-    for gpu in nameless:
-        if None in (info.bus_id, gpu.info.bus_id) and gpu.info.index == info.index:
-            return gpu
-    return None
 
 
 def _sampled(host: Host, sample: Sample, at_s: float) -> Host:

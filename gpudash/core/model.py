@@ -206,7 +206,9 @@ class Host:
     """Viewer's clock: when the link came to stand so."""
     facts: HostFacts | None = None
     gpus: tuple[Gpu, ...] = ()
-    """In roster order; a GPU that was known and is gone stays, as MISSING."""
+    """In roster order; one that was known and is gone, or is expected, stays as MISSING."""
+    expected_gpus: int | None = None
+    """How many the configuration says there are; None where it says nothing."""
     processes: tuple[ProcessInfo, ...] = ()
     """What the hand knows, by ascending pid; a listed pid without one is not known."""
     listed: frozenset[int] = frozenset()

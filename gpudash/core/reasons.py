@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from gpudash.core import nvml
 from gpudash.core.model import Gpu, GpuProcess, GpuReading, GpuState
+from gpudash.core.rosters import EXPECTED, is_placeholder
 
 _STATE_REASON = {
     GpuState.LOST: "lost: the GPU does not answer any more",
@@ -60,6 +61,8 @@ def _unread_slice(reading: GpuReading) -> str:
 def why_unproven(gpu: Gpu) -> str:
     """Return why a GPU in its state can't be proven, as a clause."""
     reading = gpu.reading
+    if is_placeholder(gpu):
+        return EXPECTED
     if gpu.state is GpuState.NEEDS_RESET:
         action = reading.recovery_action if reading else None
         if action:

@@ -32,6 +32,8 @@ class Way:
     has_smi: bool = True
     """nvidia-smi may stand in where the probe can't read the driver."""
 
+    gpus: int | None = None
+    """How many GPUs the configuration says there are; None where it says nothing."""
     is_readonly: bool = False
     """The configuration says to look at it and never to act on it."""
     judged_as: str | None = None

@@ -25,7 +25,7 @@ from gpudash.core.events import (
     LinkUp,
     Sample,
 )
-from gpudash.core.fleet import apply, has_rebooted, new_fleet, with_happening
+from gpudash.core.fleet import apply, has_rebooted, with_happening
 from gpudash.core.history import History
 from gpudash.core.holding import Scan
 from gpudash.core.model import Fleet, Happening, Host, Link, Problem
@@ -34,9 +34,9 @@ from gpudash.services.clock import Clock
 from gpudash.services.leap import Leap, keep_looking
 from gpudash.services.looking import Looking
 from gpudash.services.trace import remember
+from gpudash.services.unread import unread_fleet
 from gpudash.services.watch import Watch, watch_of
 from gpudash.sources.base import HostSource, SourceError, Stream
-from gpudash.sources.standins import made_up
 
 log = logging.getLogger(__name__)
 
@@ -69,7 +69,7 @@ class FleetMonitor:
         }
         self._leap: Leap | None = None
         self._leap_task: asyncio.Task[None] | None = None
-        self.fleet: Fleet = new_fleet((*self._watches,), clock.now(), simulated=made_up(sources))
+        self.fleet: Fleet = unread_fleet(sources, clock.now())
         self.history = History()
         self.version = 0
         self.listeners = [] if listener is None else [listener]

@@ -10,14 +10,14 @@ import contextlib
 import time
 
 from gpudash.core.events import Ack, Event, Fault, LinkDown, Scanned
-from gpudash.core.fleet import apply, new_fleet
+from gpudash.core.fleet import apply
 from gpudash.core.holders import scan_need
 from gpudash.core.listed import is_odd, listed_pids, pids_are_local
 from gpudash.core.model import Fleet, Problem
 from gpudash.services.lookout import scan_arguments
 from gpudash.services.pulse import Pulse
+from gpudash.services.unread import unread_fleet
 from gpudash.sources.base import HostSource, SourceError, Stream
-from gpudash.sources.standins import made_up
 
 PATIENCE_S = 90.0
 """Login, first answer of a slow driver, and a queue of other logins before."""
@@ -37,8 +37,7 @@ async def survey(sources: tuple[HostSource, ...], patience_s: float = PATIENCE_S
 
 class _Reading:
     def __init__(self, sources: tuple[HostSource, ...]) -> None:
-        names = tuple(source.name for source in sources)
-        self.fleet = new_fleet(names, 0.0, simulated=made_up(sources))
+        self.fleet = unread_fleet(sources, 0.0)
 
     def _apply(self, name: str, event: Event) -> None:
         self.fleet = apply(self.fleet, name, event, 0.0)

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from gpudash.core.model import Problem
 from gpudash.core.ways import Way
 from gpudash.sources.base import HostSource, SourceError
+from gpudash.sources.expecting import expecting
 from gpudash.sources.here import FallbackSource, local_source
 from gpudash.sources.logins import Logins
 
@@ -28,7 +29,9 @@ class Hosts:
         self.logins = Logins()
         self._space: SshSpace | None = None
         self._remote: dict[str, RemoteSource] = {}
-        self.sources: tuple[HostSource, ...] = tuple(self._source(way, early) for way in ways)
+        self.sources: tuple[HostSource, ...] = tuple(
+            expecting(self._source(way, early), way.gpus) for way in ways
+        )
 
     def _source(self, way: Way, early: EarlySampler | None) -> HostSource:
         if way.command:

@@ -191,7 +191,15 @@ class ActingApp(App[None]):
         if target is not None:
             used = replace(target, glyphs=self._scene.glyphs, done=self._scene.unmark)
             fleet = self._monitor.fleet
-            self._cleanups.begin(used, fleet, self._ink, is_shown_first=is_shown_first)
+            is_always = self._clean is not None and self._clean.confirms_always
+            self._cleanups.begin(used, fleet, self._ink, is_shown_first=is_shown_first or is_always)
+
+    def lock(self) -> None:
+        """Begin no cleanup any more on any host; one that runs goes its way."""
+        self._scene.is_readonly = True
+        if self._clean is not None:
+            every = frozenset(host.name for host in self._monitor.fleet.hosts)
+            self._clean = replace(self._clean, readonly=every)
 
     def action_force(self) -> None:
         """End at once whoever was asked to end; only while that is on the screen."""

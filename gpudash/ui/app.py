@@ -24,11 +24,11 @@ from gpudash.ui.leaving import LastResort, heed_signals
 from gpudash.ui.paint.ansi import Depth
 from gpudash.ui.paint.frame import is_nothing_to_watch
 from gpudash.ui.persons import Persons
+from gpudash.ui.reloading import ReloadingApp
 from gpudash.ui.scene import Scene
 from gpudash.ui.screens.dashboard import DashboardScreen
 from gpudash.ui.screens.errors import ErrorsScreen
 from gpudash.ui.screens.help import HelpScreen
-from gpudash.ui.starting import StartingApp
 from gpudash.ui.strips import Ink
 from gpudash.ui.theme import Theme
 from gpudash.ui.theming import textual_theme
@@ -45,7 +45,7 @@ REPAINT_S = 1.0
 """Without news the screen is repainted this often, for clocks and ages."""
 
 
-class GpudashApp(StartingApp):
+class GpudashApp(ReloadingApp):
     """The dashboard."""
 
     CSS_PATH = "app.tcss"
@@ -111,6 +111,8 @@ class GpudashApp(StartingApp):
         self._heed_signals()
         self._wait()
         self._persons.attend()
+        self.tell_faults(self.theme_faults)
+        self.keep_up()
         self.call_after_refresh(self._begin)
 
     def _begin(self) -> None:
@@ -133,6 +135,7 @@ class GpudashApp(StartingApp):
         """Leave no probe behind."""
         if self._waiting is not None:
             self._waiting.cancel()
+        self.keep_up_no_more()
         await self.watch_no_more()
         await self._monitor.stop()
         if self._recorder is not None:

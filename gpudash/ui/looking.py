@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
+import json
 from functools import partial
+from pathlib import Path
 
+from textual.app import App
 from textual.command import CommandPalette
 
+from gpudash.config.folders import state_folder
+from gpudash.core.names import printable_lines
 from gpudash.core.query.language import Query, parse
+from gpudash.services.recorder import utc_now
 from gpudash.ui.acting import ActingApp
+from gpudash.ui.giving import copy_out, save_out
 from gpudash.ui.paint.frame import is_nothing_to_watch
 from gpudash.ui.paint.view import Density
 from gpudash.ui.palette import Command, action_command, command_palette
@@ -25,6 +32,8 @@ class LookingApp(ActingApp):
 
     _dashboard: DashboardScreen
     _themes: list[Theme]
+    theme_faults: tuple[str, ...] = ()
+    """What is wrong with theme files that were left out."""
 
     def action_cursor_move(self, step: int) -> None:
         """Move the cursor by GPUs; by hosts where each is one row."""
@@ -51,6 +60,17 @@ class LookingApp(ActingApp):
         """Mark everything, or nothing."""
         self._scene.toggle_all(self._monitor.fleet)
         self.repaint()
+
+    def tell_faults(self, faults: tuple[str, ...]) -> None:
+        """Say in one toast which themes were left out, and why."""
+        if faults:
+            lines = (*faults[:4], *([f"and {len(faults) - 4} more"] if faults[4:] else []))
+            self.notify(
+                "\n".join(map(printable_lines, lines)),
+                title="themes left out",
+                severity="warning",
+                markup=False,
+            )
 
     def action_filter(self) -> None:
         """Ask for a filter."""
@@ -80,13 +100,42 @@ class LookingApp(ActingApp):
     def action_next_theme(self) -> None:
         """Show the next theme."""
         names = [theme.name for theme in self._themes]
-        self._show_theme(self._themes[(names.index(self.theme) + 1) % len(names)])
+        theme = self._themes[(names.index(self.theme) + 1) % len(names)]
+        self._show_theme(theme)
+        self.notify(theme.name, timeout=1.5, markup=False)
 
     def _show_theme(self, theme: Theme) -> None:
+        if self.theme == theme.name:
+            # The same name in other colours: only told so does Textual look again.
+            self.mutate_reactive(App.theme)
         self.theme = theme.name
         self._ink = Ink(theme, self._ink.depth)
         self._dashboard.set_ink(self._ink)
-        self.notify(theme.name, timeout=1.5, markup=False)
+
+    # -- for other eyes ----------------------------------------------------------------------
+
+    def action_copy(self) -> None:
+        """Copy the GPU under the cursor, or what is marked."""
+        text = self._scene.told_text(self._monitor.fleet)
+        if text:
+            self.run_worker(copy_out(self, text))
+        else:
+            self.notify("there is no GPU to copy", markup=False)
+
+    def action_export_picture(self) -> None:
+        """Save a picture of the screen."""
+        svg = self.export_screenshot(title="gpudash")
+        self.run_worker(save_out(self, self.export_folder(), ".svg", svg))
+
+    def action_export_data(self) -> None:
+        """Save what is shown as JSON."""
+        found = self._scene.document(self._monitor.fleet, utc_now())
+        text = json.dumps(found, ensure_ascii=False, indent=2) + "\n"
+        self.run_worker(save_out(self, self.export_folder(), ".json", text))
+
+    def export_folder(self) -> Path:
+        """Return where exports go."""
+        return Path(state_folder(), "exports")
 
     def action_palette(self) -> None:
         """Search what there is to do."""

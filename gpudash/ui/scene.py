@@ -9,6 +9,7 @@ from gpudash.core.actions import Situation
 from gpudash.core.arranging import NOT_ARRANGED, Arrangement, Facts, Sort, arranged
 from gpudash.core.model import Fleet
 from gpudash.core.query.language import EVERYTHING, Query
+from gpudash.core.telling import Told, document, told_table
 from gpudash.services.clock import Clock
 from gpudash.services.monitor import FleetMonitor
 from gpudash.services.past import utilisation_of
@@ -139,12 +140,36 @@ class Scene:
         """Note which word the banner says, for how long it says it."""
         self.stand = stand_after(self.stand, word, self.clock.now())
 
+    def _facts(self, fleet: Fleet) -> Facts:
+        ledger = self.ledger
+        return Facts(fleet, ledger.judged, partial(ledger.holders_of, fleet), self.clock.now())
+
+    def told_text(self, fleet: Fleet) -> str:
+        """Return the GPU under the cursor as a line, what is marked as a table; empty for none."""
+        marked = [
+            (host.name, at)
+            for host in fleet.hosts
+            for at, gpu in enumerate(host.gpus)
+            if (host.name, gpu.info.key) in self.marks
+        ]
+        if not marked and self.focus is not None and fleet.host(self.focus).gpus:
+            marked = [(self.focus, self.cursor)]
+        return told_table(Told(*self._facts(fleet)), marked)
+
+    def document(self, fleet: Fleet, recorded_at: str) -> dict[str, object]:
+        """Return all that is shown as a JSON object."""
+        chosen = self.chosen
+        return document(
+            Told(*self._facts(fleet)),
+            chosen.shown,
+            recorded_at=recorded_at,
+            chosen=chosen.filter,
+            sort=chosen.sort,
+        )
+
     def arrange(self, fleet: Fleet, *, is_quiet: bool = False) -> None:
         """Decide which hosts and GPUs are shown; `is_quiet`: no key was pressed for a while."""
-        ledger = self.ledger
-        facts = Facts(
-            fleet, ledger.judged, partial(ledger.holders_of, fleet), now_s=self.clock.now()
-        )
+        facts = self._facts(fleet)
         self.arrangement = arranged(
             self.arrangement, facts, self.query, self.sort, is_quiet=is_quiet
         )

@@ -10,6 +10,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
+from gpudash.config.themes import user_theme_folder
 from gpudash.core.actions import ACTIONS, Action
 from gpudash.core.errors import UsageError
 from gpudash.ui.actions import Actions
@@ -20,6 +21,7 @@ from gpudash.ui.paint.terminal import depth_of, glyphs_of
 from gpudash.ui.theme import DEFAULT, MONO, Theme, load_all, load_theme
 
 if TYPE_CHECKING:
+    from gpudash.config.load import Config
     from gpudash.core.baselines import Baselines
     from gpudash.core.cleanup.protection import Rule
     from gpudash.services.door import Door
@@ -41,6 +43,14 @@ _SYSTEMS = {
 
 PAST = "startups.jsonl"
 """Earlier start-ups, in the folder of the records where that is another one."""
+
+
+class Settings(NamedTuple):
+    """What the screen was begun with: changes are told against it."""
+
+    config: Config
+    pinned: frozenset[str] = frozenset()
+    """Keys of the configuration that flags speak over."""
 
 
 class Acts(NamedTuple):
@@ -66,9 +76,11 @@ class Looks:
         *,
         is_ascii: bool,
         actions: tuple[Action, ...] = ACTIONS,
+        settings: Settings | None = None,
     ) -> None:
         """Choose by flags and environment. Raises UsageError naming the nearest theme."""
         self.actions = Actions(actions)
+        self.settings = settings
         self.density = density
         self.depth = depth_of(os.environ)
         is_utf = "utf" in (sys.stdout.encoding or "").lower()
@@ -79,12 +91,13 @@ class Looks:
 def _theme(name: str | None, depth: Depth) -> Theme:
     if name is None and depth is Depth.NONE:
         return MONO
-    theme, wrong = load_theme(name or DEFAULT)
+    folders = (user_theme_folder(os.environ),)
+    theme, wrong = load_theme(name or DEFAULT, folders)
     if not wrong:
         return theme
     from gpudash.core.nearest import nearest
 
-    known, _ = load_all()
+    known, _ = load_all(folders)
     guess = nearest(name or "", known, limit=6)
     hint = f"Did you mean {guess}?" if guess else f"Known: {', '.join(sorted(known))}"
     raise UsageError(f"--theme {name}: {wrong}", hint=hint)
@@ -145,7 +158,7 @@ def _app(
     baselines = load_baselines()
     teller = Teller()
     recorder = Recorder(acts.folder if acts else None, tell=teller)
-    others, _ = load_all()
+    others, faults = load_all((user_theme_folder(os.environ),))
     themes = [looks.theme, *(one for name, one in others.items() if name != looks.theme.name)]
     app = GpudashApp(
         monitor,
@@ -168,6 +181,12 @@ def _app(
         clean=_clean_ways(acts, recorder, teller, baselines),
         past=partial(_past, acts.folder / PAST if acts and acts.folder else None),
     )
+    app.theme_faults = faults
+    if looks.settings is not None:
+        from gpudash.ui.reloading import Live
+
+        config, pinned = looks.settings
+        app.live = Live(config=config, pinned=pinned, environ=dict(os.environ))
     # Modules stay for good: a full collection that walks over them costs a tenth of the CPU time.
     gc.freeze()
     return app

@@ -1,36 +1,25 @@
-"""Themes: TOML files that give each variable of the dashboard a colour.
+"""Themes: what each style key of the painters looks like, from theme files.
 
-A theme is a value. What is wrong with a file is returned as words, never raised, so that one bad
-file costs only itself.
+A theme is a value. What is wrong with a file is returned as words, never raised.
 """
 
 from __future__ import annotations
 
 import os
-import re
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
+
+from gpudash.config.themes import (
+    ThemeFile,
+    parse_theme_file,
+    read_theme_file,
+    theme_folder,
+    theme_paths,
+)
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
-    Folder = str | Path
-
-VARIABLES = tuple(
-    """
-    app-bg raised row-cursor bar-track bar-plan bar-ghost border border-focus text text-strong
-    text-muted decor key key-cap alive alive-bar alive-bar-2 leftover leftover-bar foreign
-    foreign-bar unknown unknown-bar stale-bar clear clear-bar holding spark-1 spark-2 spark-3
-    spark-base badge-clear badge-holding badge-use badge-cleaning badge-bad badge-unknown
-    tint-clear tint-holding tint-use tint-cleaning tint-bad tint-unknown cell-leftover cell-alive
-    cell-foreign cell-clear on-cell on-badge on-badge-loud
-    """.split()  # noqa: SIM905
-)
-"""All variables (mockups spec §5); `on-badge-loud` is the text on bad, cleaning and unknown."""
+    from gpudash.config.themes import Folder
 
 DEFAULT = "gpudash-dark"
-_HEX = re.compile(r"#[0-9a-fA-F]{6}")
-_PLAIN = re.compile(r'(?P<key>[\w-]+) = (?:"(?P<text>[\w# -]*)"|(?P<flag>true|false))', re.ASCII)
-_HEAD = {"name", "dark", "mono", "mix_cells", "colours"}
 _STRONG = ("text-strong", "border-focus")
 _QUIET = (
     "text-muted",
@@ -43,7 +32,6 @@ _QUIET = (
     "spark-2",
     "spark-3",
 )
-_LIMIT_BYTES = 64 << 10
 
 
 class Look(NamedTuple):
@@ -84,6 +72,11 @@ class Theme:
     def colours(self) -> dict[str, str]:
         """Return a copy of all variables; empty in a mono theme."""
         return dict(self._colours)
+
+    @property
+    def mixes_cells(self) -> bool:
+        """Tell whether cells of the heat map fade with their fill level."""
+        return self._mixes_cells
 
     def look(self, key: str) -> Look:
         """Resolve a style key (see `gpudash.ui.paint.spans`). Raises KeyError."""
@@ -134,92 +127,21 @@ def mixed(colour: str, base: str, percent: int) -> str:
 MONO = Theme("gpudash-mono", {}, is_mono=True)
 
 
+def theme_of(file: ThemeFile) -> Theme:
+    """Return the theme that a file describes."""
+    return Theme(
+        file.name,
+        dict(file.colours),
+        is_dark=file.is_dark,
+        is_mono=file.is_mono,
+        mixes_cells=file.mixes_cells,
+    )
+
+
 def parse_theme(text: str, source: str) -> tuple[Theme | None, str]:
     """Read a theme file's text; without a theme the second part says what is wrong with it."""
-    table = _plain_table(text)
-    if table is None:
-        # Only where it is needed: with its own imports it delays the first frame by 20 ms.
-        import tomllib
-
-        try:
-            table = tomllib.loads(text)
-        except tomllib.TOMLDecodeError as error:
-            return None, f"{source}: not TOML: {error}"
-    wrong = _fault(table)
-    if wrong:
-        return None, f"{source}: {wrong}"
-    name = table["name"]
-    if table.get("mono"):
-        return Theme(name, {}, is_mono=True), ""
-    theme = Theme(
-        name,
-        table["colours"],
-        is_dark=table.get("dark", True),
-        mixes_cells=table.get("mix_cells", True),
-    )
-    return theme, ""
-
-
-def _plain_table(text: str) -> dict[str, Any] | None:
-    """Read TOML that is written as the shipped themes are; None for any other."""
-    table: dict[str, Any] = {}
-    into = table
-    for line in text.splitlines():
-        if not line.strip() or line.startswith("#"):
-            continue
-        if line == "[colours]" and into is table:
-            into = table["colours"] = {}
-            continue
-        found = _PLAIN.fullmatch(line)
-        if found is None or found["key"] in into:
-            return None
-        into[found["key"]] = found["flag"] == "true" if found["flag"] else found["text"]
-    return table
-
-
-def _fault(table: dict[str, Any]) -> str:
-    if unknown := sorted(table.keys() - _HEAD):
-        return f"unknown key {unknown[0]}{_nearest(unknown[0], tuple(_HEAD))}"
-    name = table.get("name")
-    if not isinstance(name, str) or not re.fullmatch(r"[\w-]{1,40}", name):
-        return "name must be letters, digits and hyphens"
-    for key in ("dark", "mono", "mix_cells"):
-        if not isinstance(table.get(key, True), bool):
-            return f"{key} must be true or false"
-    colours = table.get("colours", {})
-    if table.get("mono") is True:
-        return "a mono theme has no colours" if colours else ""
-    if not isinstance(colours, dict):
-        return "colours must be a table"
-    return _colour_fault(colours)
-
-
-def _colour_fault(colours: dict[str, Any]) -> str:
-    if unknown := sorted(colours.keys() - set(VARIABLES)):
-        return f"unknown colour {unknown[0]}{_nearest(unknown[0], VARIABLES)}"
-    if missing := [name for name in VARIABLES if name not in colours]:
-        more = f" and {len(missing) - 1} more" if len(missing) > 1 else ""
-        return f"missing colour {missing[0]}{more}"
-    for name, value in colours.items():
-        if not isinstance(value, str) or not _HEX.fullmatch(value):
-            return f"{name} must be a colour like #1b2530"
-    return ""
-
-
-def _nearest(word: str, known: tuple[str, ...]) -> str:
-    import difflib
-
-    near = difflib.get_close_matches(word, known, 1)
-    return f"; did you mean {near[0]}?" if near else ""
-
-
-def theme_folder() -> str:
-    """Return where the shipped themes are: in the installed package, else in the checkout."""
-    package = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-    installed = os.path.join(package, "themes")
-    if os.path.isdir(installed):
-        return installed
-    return os.path.join(os.path.dirname(package), "themes")
+    file, wrong = parse_theme_file(text, source)
+    return (None if file is None else theme_of(file)), wrong
 
 
 def load_theme(name: str, folders: tuple[Folder, ...] = ()) -> tuple[Theme, str]:
@@ -230,23 +152,9 @@ def load_theme(name: str, folders: tuple[Folder, ...] = ()) -> tuple[Theme, str]
     for folder in (*folders, theme_folder()):
         path = os.path.join(folder, f"{name}.toml")
         if os.path.isfile(path):
-            theme, wrong = read_theme(path)
-            return theme or MONO, wrong
+            file, wrong = read_theme_file(path)
+            return (MONO if file is None else theme_of(file)), wrong
     return MONO, f"no theme {name} in {theme_folder()}"
-
-
-def read_theme(path: str) -> tuple[Theme | None, str]:
-    """Read one file; without a theme the second part says what is wrong."""
-    name = os.path.basename(path)
-    try:
-        with open(path, "rb") as file:
-            data = file.read(_LIMIT_BYTES + 1)
-        if len(data) > _LIMIT_BYTES:
-            return None, f"{name}: too large for a theme"
-        text = data.decode()
-    except (OSError, UnicodeDecodeError) as error:
-        return None, f"{name}: {error}"
-    return parse_theme(text, name)
 
 
 def load_all(folders: tuple[Folder, ...] = ()) -> tuple[dict[str, Theme], tuple[str, ...]]:
@@ -254,12 +162,10 @@ def load_all(folders: tuple[Folder, ...] = ()) -> tuple[dict[str, Theme], tuple[
     themes: dict[str, Theme] = {}
     faults: list[str] = []
     # Later folders win: the user's own come last.
-    for folder in (theme_folder(), *folders):
-        names = os.listdir(folder) if os.path.isdir(folder) else ()
-        for name in sorted(name for name in names if name.endswith(".toml")):
-            theme, wrong = read_theme(os.path.join(folder, name))
-            if theme is not None:
-                themes[theme.name] = theme
-            if wrong:
-                faults.append(wrong)
+    for path in theme_paths(folders):
+        file, wrong = read_theme_file(path)
+        if file is not None:
+            themes[file.name] = theme_of(file)
+        if wrong:
+            faults.append(wrong)
     return themes, tuple(faults)

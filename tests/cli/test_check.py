@@ -392,3 +392,20 @@ def test_what_nvidia_smi_reads_of_health_votes(
     document = json.loads(done.out)
     assert (document["hosts"][0]["source"], done.code) == ("nvidia-smi", 6)
     assert document["clear"] != "yes"
+
+
+@pytest.mark.parametrize("words", [(), ("--hold", "500ms"), ("local",)])
+def test_fewer_gpus_than_the_configuration_expects_are_never_zero(
+    gpudash_command: Runner, fake_driver: FakeDriver, tmp_path: Path, words: tuple[str, ...]
+) -> None:
+    config = tmp_path / "config.toml"
+    config.write_text("[hosts.local]\ngpus = 9\n")
+    config.chmod(0o644)
+    env = {"GPUDASH_CONFIG": str(config)}
+    done = gpudash_command(fake_driver, "check", *words, "--format", "json", **env)
+    assert done.code == 4
+    document = json.loads(done.out)
+    assert document["clear"] == "unknown"
+    assert "the configuration expects it, and this host does not list it" in done.out + done.err
+    config.write_text("[hosts.local]\ngpus = 8\n")
+    assert gpudash_command(fake_driver, "check", *words, "--format", "json", **env).code == 0

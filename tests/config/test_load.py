@@ -287,3 +287,12 @@ def test_what_only_the_hostname_says_counts_and_the_way_there_stays(tmp_path: Pa
     assert (found.user, found.port) == (None, None)
     mine = '[hosts.box]\npython = "/my/py"\n' + user
     assert resolved(tmp_path, "", mine).python == "/my/py"
+
+
+def test_the_site_says_the_least_number_of_gpus(tmp_path: Path) -> None:
+    site = '[hosts."gpu-*"]\ngpus = 8\n'
+    for own, counts in ((4, 8), (8, 8), (16, 16)):
+        config = configuration(tmp_path, site, f"[hosts.gpu-a]\ngpus = {own}\n")
+        values, warnings = config.host_values(("gpu-a",))
+        assert values["gpus"].value == counts
+        assert bool(warnings) is (own < 8)

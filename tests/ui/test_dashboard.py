@@ -309,7 +309,7 @@ async def test_the_first_screen_opens_the_demo() -> None:
 async def test_keys_without_a_meaning_and_pasted_text_do_nothing() -> None:
     async with showing(fleets.busy()) as shown:
         before = shown.text()
-        await shown.press("enter", "x", "c", "f1", "ctrl+t", "ctrl+a", "delete")
+        await shown.press("enter", "z", "c", "f1", "ctrl+t", "ctrl+a", "delete")
         shown.app.post_message(events.Paste("qpdt?e\nq"))
         await shown.pilot.pause()
         assert shown.text() == before

@@ -13,7 +13,7 @@ from tests.ui import fleets
 from tests.ui.showing import Shown, showing
 from tests.ui.test_dashboard import click, place
 
-OWN = {"view.theme": "f2", "host.reconnect": "E", "errors.open": "x,r", "app.help": "f1"}
+OWN = {"view.theme": "f2", "host.reconnect": "E", "errors.open": "f4,r", "app.help": "f1"}
 
 
 async def test_other_keys_do_it_and_the_old_ones_do_not() -> None:
@@ -27,7 +27,7 @@ async def test_other_keys_do_it_and_the_old_ones_do_not() -> None:
         assert shown.monitor.said[-1].startswith("reconnect ")
         await shown.press("r")
         assert isinstance(shown.app.screen, ErrorsScreen)
-        await shown.press("x")
+        await shown.press("f4")
         assert not isinstance(shown.app.screen, ErrorsScreen)
 
 
@@ -35,7 +35,7 @@ async def test_the_screen_names_the_keys_that_count() -> None:
     async with showing(fleets.errors(), 160, 40, actions=actions_with(OWN)) as shown:
         foot = shown.rows()[-1]
         assert "f2 theme" in foot
-        assert "x errors" in foot
+        assert "f4 errors" in foot
         assert "f1 help" in foot
         assert "t theme" not in foot
         assert " E  try again" in shown.text()

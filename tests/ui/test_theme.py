@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from gpudash.ui import theme as themes
+from gpudash.config import themes
 from gpudash.ui.paint.ansi import Depth, sgr, to_ansi
 from gpudash.ui.paint.frame import FrameView, frame_rows
 from gpudash.ui.theme import MONO, Look, load_all, load_theme, parse_theme

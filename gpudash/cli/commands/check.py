@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 
     from gpudash.core.events import Event
     from gpudash.core.model import Fleet
+    from gpudash.core.ways import Way
 
 
 def run(words: list[str]) -> int:
@@ -88,14 +89,14 @@ def _start() -> oneshot.Probe:
 
 
 def _read(probe: oneshot.Probe, plan: argparse.Namespace) -> Fleet:
-    name = plan.ways[0].name
-    fleet = _reduced(name, oneshot.finish(probe))
+    way = plan.ways[0]
+    fleet = _reduced(way, oneshot.finish(probe))
     if fleet.hosts[0].problem is not None and not fleet.hosts[0].gpus:
         from gpudash.sources.smi_once import smi_events
 
         events = smi_events()
         if events is not None:
-            fleet = _named(_reduced(name, events))
+            fleet = _named(_reduced(way, events))
     return _scanned(fleet)
 
 
@@ -139,15 +140,17 @@ def _named(fleet: Fleet) -> Fleet:
     return fleet
 
 
-def _reduced(name: str, events: list[Event]) -> Fleet:
+def _reduced(way: Way, events: list[Event]) -> Fleet:
     """Apply events; who a pid is counts only where the driver's pids are this host's."""
     from gpudash.core.events import Ack
     from gpudash.core.families import pids_are_local
     from gpudash.core.fleet import apply, new_fleet
     from gpudash.sources.standins import has_standins
 
+    name = way.name
     simulated = frozenset((name,)) if has_standins() else frozenset()
-    fleet = new_fleet((name,), 0.0, simulated=simulated)
+    expected = {} if way.gpus is None else {name: way.gpus}
+    fleet = new_fleet((name,), 0.0, simulated=simulated, expected=expected)
     for event in events:
         if not isinstance(event, Ack) or pids_are_local(fleet.hosts[0]):
             fleet = apply(fleet, name, event, 0.0)

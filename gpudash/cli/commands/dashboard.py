@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from gpudash.core.model import Fleet
     from gpudash.core.ways import Way
     from gpudash.services.monitor import FleetMonitor
-    from gpudash.ui.start import Acts
+    from gpudash.ui.start import Acts, Looks
 
 FIRST_LOOK_S = 1.0
 """So long the first frame waits for readings; a slow driver is shown as connecting."""
@@ -68,12 +68,12 @@ def _show(plan: argparse.Namespace, early: EarlySampler | None) -> int:
         early = None
     if early is not None:
         early.change_interval(plan.interval_s)
-    looks = start.Looks(plan.theme, plan.density, is_ascii=plan.ascii, actions=plan.actions)
+    looks = looks_of(plan, config)
     with EarlyScreen() as screen:
-        fleet = _first_fleet(early)
+        fleet = _first_fleet(early, way)
         screen.draw(fleet, looks.theme, looks.glyphs, looks.depth, looks.density, looks.actions)
         _log_to_folder()
-        monitor = _monitor(plan, early, has_sudo=way.has_sudo)
+        monitor = _monitor(plan, early, way)
         acts = acts_of(plan, config, (way,))
         return start.show(monitor, looks, screen, demo=lambda: demo_monitor(plan), acts=acts)
 
@@ -97,7 +97,7 @@ def _show_others(plan: argparse.Namespace) -> int:
         hosts = Hosts(ways)
         try:
             await enter(hosts, FIRST_LOGIN_S)
-            looks = start.Looks(plan.theme, plan.density, is_ascii=plan.ascii, actions=plan.actions)
+            looks = looks_of(plan, config)
             with EarlyScreen() as screen:
                 clock = SystemClock()
                 monitor = FleetMonitor(hosts.sources, clock, interval_s=plan.interval_s)
@@ -149,11 +149,25 @@ def finish_looks(plan: argparse.Namespace) -> Config:
     from gpudash.cli.settings import actions_of, configured
     from gpudash.ui.paint.view import Density
 
+    plan.pinned = frozenset(one for one in ("theme", "density") if getattr(plan, one) is not None)
     config = configured(plan)
     plan.actions = actions_of(config)
     if plan.density is not None:
         plan.density = Density(arguments.choose(plan.density, DENSITIES, "density"))
     return config
+
+
+def looks_of(plan: argparse.Namespace, config: Config) -> Looks:
+    """Return how to draw on this terminal. Raises UsageError."""
+    from gpudash.ui import start
+
+    return start.Looks(
+        plan.theme,
+        plan.density,
+        is_ascii=plan.ascii,
+        actions=plan.actions,
+        settings=start.Settings(config, plan.pinned),
+    )
 
 
 def acts_of(plan: argparse.Namespace, config: Config, ways: tuple[Way, ...]) -> Acts | None:
@@ -177,25 +191,25 @@ def _start_early(plan: argparse.Namespace) -> EarlySampler | None:
         return None
 
 
-def _first_fleet(early: EarlySampler | None) -> Fleet:
+def _first_fleet(early: EarlySampler | None, way: Way) -> Fleet:
     from gpudash.core.fleet import apply, new_fleet
     from gpudash.services.clock import SystemClock
 
     now = SystemClock().now()
-    fleet = new_fleet(("local",), now)
+    expected = {} if way.gpus is None else {LOCAL: way.gpus}
+    fleet = new_fleet((LOCAL,), now, expected=expected)
     for event in early.read_for(FIRST_LOOK_S) if early is not None else ():
-        fleet = apply(fleet, "local", event, now)
+        fleet = apply(fleet, LOCAL, event, now)
     return fleet
 
 
-def _monitor(
-    plan: argparse.Namespace, early: EarlySampler | None, *, has_sudo: bool
-) -> FleetMonitor:
+def _monitor(plan: argparse.Namespace, early: EarlySampler | None, way: Way) -> FleetMonitor:
     from gpudash.services.clock import SystemClock
     from gpudash.services.monitor import FleetMonitor
+    from gpudash.sources.expecting import expecting
     from gpudash.sources.here import local_source
 
-    source = local_source(LOCAL, early, has_sudo=has_sudo)
+    source = expecting(local_source(LOCAL, early, has_sudo=way.has_sudo), way.gpus)
     return FleetMonitor((source,), SystemClock(), interval_s=plan.interval_s)
 
 

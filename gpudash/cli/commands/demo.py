@@ -20,7 +20,7 @@ def run(words: list[str]) -> int:
     from pathlib import Path
 
     from gpudash.cli import arguments
-    from gpudash.cli.commands.dashboard import acts_of, add_looks, finish_looks
+    from gpudash.cli.commands.dashboard import acts_of, add_looks, finish_looks, looks_of
     from gpudash.cli.logs import log_to_folder
     from gpudash.sources.demo import DEFAULT, NAMES, parse_scenario
     from gpudash.ui import start
@@ -40,7 +40,7 @@ def run(words: list[str]) -> int:
     config = finish_looks(plan)
     scenario = parse_scenario(plan.scenario)
     arguments.require_terminal()
-    looks = start.Looks(plan.theme, plan.density, is_ascii=plan.ascii, actions=plan.actions)
+    looks = looks_of(plan, config)
     log_to_folder()
     monitor = make_monitor(scenario, plan.seed, plan.interval_s)
     acts = acts_of(plan, config, ())
