@@ -212,6 +212,15 @@ ACTIONS = (
     Action("startups.open", "s", "start-ups", "What starts, and what started.", "startups", True),
     Action("log.open", "L", "log", "The whole log of the newest start-up.", "log"),
     Action(
+        "details.open",
+        "enter",
+        "details",
+        "Charts, facts and processes of the GPU under the cursor, or of its host.",
+        "details",
+        True,
+        needs="has_hosts",
+    ),
+    Action(
         "view.density",
         "d",
         "density",
