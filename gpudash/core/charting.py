@@ -89,6 +89,18 @@ def _top(values: list[Column]) -> Column:
     return max(known) if known else None
 
 
+def last_zero(ring: Ring, second: int) -> int | None:
+    """Return the newest second at which a ring read 0, to ten seconds where that is long ago."""
+    fine = ring.fine(second, FINE)
+    for age, value in enumerate(reversed(fine)):
+        if value == 0:
+            return second - age
+    for age, pair in enumerate(reversed(list(ring.coarse(second, COARSE)))):
+        if pair is not None and pair[0] == 0:
+            return second - age * PER_COARSE
+    return None
+
+
 def stretched(values: list[Column], width: int) -> tuple[Column, ...]:
     """Spread values over more columns, each as wide as the next, give or take one."""
     count = len(values)

@@ -153,7 +153,7 @@ def _row(
         letter=holder.letter,
         owner=holder.owner,
         is_family=False,
-        name=f"{one.name}, gone" if is_dead and one.name else one.name or f"pid {one.pid}",
+        name=_name(one, is_dead=is_dead),
         pid=one.pid,
         start_ticks=one.start_ticks,
         user=one.user,
@@ -169,6 +169,12 @@ def _row(
         is_dead=is_dead,
         lasts=lasts,
     )
+
+
+def _name(one: Member, *, is_dead: bool) -> str:
+    if is_dead:
+        return f"{one.name}, gone" if one.name else "gone"
+    return one.name or f"pid {one.pid}"
 
 
 def _remark(one: Member, kept: dict[int, tuple[int, ...]]) -> str:

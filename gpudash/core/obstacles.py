@@ -32,9 +32,8 @@ def obstacles(
     host: Host, gpus: tuple[Gpu, ...], found: tuple[Holder, ...], now_s: float
 ) -> tuple[Obstacle, ...]:
     """Return what stands in the way of zero on these GPUs of a host, the worst first."""
-    indices = {gpu.info.index for gpu in gpus}
     return (
-        *_holders(found, indices),
+        *_holders(found, gpus),
         _explained(gpus),
         _age(host, now_s),
         *_states(gpus),
@@ -55,7 +54,9 @@ def verdict_words(host: Host, gpus: tuple[Gpu, ...]) -> str:
     return named[0] if len(gpus) == 1 else f"{plural(len([w for w in said if w]), 'GPU')}, not zero"
 
 
-def _holders(found: tuple[Holder, ...], indices: set[int]) -> list[Obstacle]:
+def _holders(found: tuple[Holder, ...], gpus: tuple[Gpu, ...]) -> list[Obstacle]:
+    indices = {gpu.info.index for gpu in gpus}
+    listed = dict.fromkeys(pid for gpu in gpus for pid, _ in gpu_processes(gpu))
     lines = []
     for one in found:
         rows = [used for index, used in one.gpu_bytes if index in indices]
@@ -63,11 +64,8 @@ def _holders(found: tuple[Holder, ...], indices: set[int]) -> list[Obstacle]:
             continue
         known = [used for used in rows if used is not None]
         amount = format_memory(sum(known)) if known else "memory not told"
-        who = (
-            f"pid {one.pids[0]}"
-            if len(one.pids) == 1
-            else plural(len(one.pids), "process", "processes")
-        )
+        here = [pid for pid in listed if pid in one.pids]
+        who = f"pid {here[0]}" if len(here) == 1 else plural(len(here), "process", "processes")
         state = "dead" if one.is_dead else _OWNERS[one.owner]
         user = f"{clean_text(one.user, 32)}, " if one.user and one.owner is Owner.FOREIGN else ""
         label = clean_text(one.label.name, 40)

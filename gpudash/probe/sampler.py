@@ -51,8 +51,11 @@ class Sampler(object):
         """Answer what the slow calls of one GPU say; their text came along unread."""
         if "gpudash.probe.detail" not in sys.modules:
             self._options["load_spare"]()
-        detail = sys.modules["gpudash.probe.detail"]
-        detail.answer_detail(command, self._gpus, self.asker, self._wire)
+        detail = sys.modules.get("gpudash.probe.detail")
+        if detail is None:
+            self._wire.ack(command, "what asks for details did not come along")
+        else:
+            detail.answer_detail(command, self._gpus, self.asker, self._wire)
 
     def open(self):
         """Begin the NVML session and read the roster. Raises Failed."""

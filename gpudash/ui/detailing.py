@@ -88,7 +88,8 @@ def view_of(
         draw=partial(draw_areas, is_ascii=glyphs.is_ascii),
         facts=facts,
         obstacles=obstacles(host, gpus, found, now_s),
-        verdict=f"Read says: {verdict_words(host, gpus)}",
+        verdict=f"This reading: {verdict_words(host, gpus)}",
+        since=() if is_host else _last_zero(monitor, host, gpus[0], clock),
         holders=found,
         tree=tree,
         cursor=min(chosen.cursor, max(0, len(tree) - 1)),
@@ -101,6 +102,18 @@ def view_of(
         keys=keys,
         note=detail.error,
     )
+
+
+def _last_zero(monitor: FleetMonitor, host: Host, gpu: Gpu, clock: Clock) -> tuple[str, ...]:
+    """Say when a GPU that is not zero was, as far as anybody watched."""
+    ring = monitor.history.ring(host.name, gpu.info.key, Series.MEMORY)
+    if ring is None or gpu.reading is None or not gpu.reading.used_bytes:
+        return ()
+    second = monitor.second(host.name)
+    at_s = charting.last_zero(ring, second)
+    if at_s is None:
+        return ("Not zero while it was watched.",)
+    return (f"Last zero at {clock.wall(clock.now() - (second - at_s))}.",)
 
 
 def _slows_at(detail: Detailed) -> int | None:

@@ -130,6 +130,7 @@ def _use(task: Task, mib: int, at_s: float) -> dict[str, object]:
     host_mib = 700 + key % 900 + (mib // 24 if mib else 0)
     return {
         "rss": host_mib * MIB,
+        "share": None,
         "threads": 12 + key % 90 if mib else 3 + key % 12,
         "cpu": round(max(0.0, at_s - task.started_s) * share * TICKS_A_SECOND),
         "cgroup": "/system.slice/ollama.service" if task.comm == "ollama" else "/user.slice",

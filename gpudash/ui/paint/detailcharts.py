@@ -13,6 +13,7 @@ from gpudash.core.units import format_memory
 from gpudash.ui.paint.box import Piece, bottom, side, top
 from gpudash.ui.paint.claims import BAR_OF, TEXT_OF
 from gpudash.ui.paint.detailcurves import Scale, owner_curves, scale_of, share_of, tone_curves
+from gpudash.ui.paint.detailfacts import zero_lines
 from gpudash.ui.paint.detailview import DetailsView
 from gpudash.ui.paint.overlay import MARGIN, Line, overlaid
 from gpudash.ui.paint.spans import Row, Span, finished, outside, right, row_width
@@ -248,6 +249,7 @@ def _small(view: DetailsView, width: int, height: int) -> tuple[Row, ...]:
         f", GPU {view.gpus[0].info.index}" if view.is_host and view.gpus else ""
     )
     rows.append((((right(note, width - 1)) + " ", "text-muted"),))
+    rows += zero_lines(view, width - 1)
     rows = [finished(row, width, view.glyphs) for row in rows[:height]]
     return (*rows, *[finished((), width, view.glyphs)] * (height - len(rows)))
 

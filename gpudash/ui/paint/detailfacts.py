@@ -5,7 +5,7 @@ from __future__ import annotations
 from gpudash.core.detailwords import MUTED, WARN, FactLine
 from gpudash.core.obstacles import Obstacle
 from gpudash.ui.paint.box import Piece, bottom, side, top
-from gpudash.ui.paint.detailview import DetailsView
+from gpudash.ui.paint.detailview import DetailsView, Page
 from gpudash.ui.paint.glyphs import Glyphs
 from gpudash.ui.paint.spans import Row, cell_width, finished, left, outside, shorten, wrapped
 
@@ -20,7 +20,7 @@ def facts_rows(view: DetailsView, width: int, height: int) -> tuple[Row, ...]:
     if height < 12:
         return _flat(view, width, height)
     facts = _fact_lines(view, width - 4)
-    below = _zero_lines(view, width - 4)
+    below = zero_lines(view, width - 4)
     zero = min(len(below) + 2, max(6, height // 2))
     room = height - zero
     if len(facts) + 2 < room:
@@ -34,7 +34,7 @@ def facts_rows(view: DetailsView, width: int, height: int) -> tuple[Row, ...]:
 
 def stacked_rows(view: DetailsView, width: int) -> tuple[Row, ...]:
     """Return all lines of both, for a page that scrolls."""
-    rows = [*_zero_lines(view, width), ((" ", "text"),), *_fact_lines(view, width)]
+    rows = [*zero_lines(view, width), ((" ", "text"),), *_fact_lines(view, width)]
     return tuple(finished(row, width, view.glyphs) for row in rows)
 
 
@@ -76,7 +76,8 @@ def _pane(
     room = height - 2
     more: tuple[Piece, ...] = ()
     if len(lines) > room:
-        more = (Piece(((f"{len(lines) - room} more, f shows all", "text-muted"),), 1),)
+        how = "down scrolls" if view.page is Page.FACTS else "f shows all"
+        more = (Piece(((f"{len(lines) - room} more, {how}", "text-muted"),), 1),)
     rows = [top(title[0], title[1], width, border, glyphs)]
     rows += [side(((" ", "text"), *line), width, border, glyphs) for line in lines[:room]]
     rows += [side((), width, border, glyphs)] * (room - len(lines[:room]))
@@ -113,7 +114,8 @@ def _middle(text: str, width: int, glyphs: Glyphs) -> str:
     return shorten(text, max(1, width - len(end)), glyphs.cut) + end
 
 
-def _zero_lines(view: DetailsView, width: int) -> list[Row]:
+def zero_lines(view: DetailsView, width: int) -> list[Row]:
+    """Return what stands in the way of zero, line by line."""
     rows: list[Row] = []
     for one in view.obstacles:
         rows += _obstacle(one, width, view.glyphs)

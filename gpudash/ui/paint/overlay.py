@@ -36,9 +36,13 @@ def overlaid(lines: tuple[Line, ...], width: int, height: int, glyphs: Glyphs) -
                 row, char = _place(share, height)
                 cells.setdefault((row, column), []).append((line.number, char))
     ends = _ends(lines, height)
+    floors = _floors(cells, columns)
     rows = []
     for row in range(height - 1, -1, -1):
-        spans = [_cell(cells.get((row, column), []), column, glyphs) for column in range(columns)]
+        spans = [
+            _cell(cells.get((row, column), []), column, glyphs, is_below=row < floors[column])
+            for column in range(columns)
+        ]
         end = index_list(ends.get(row, [])).replace(", ", ",")
         text = left(f" {end}", MARGIN) if width >= MARGIN else " " * width
         rows.append((*_joined(spans), (text, "text")))
@@ -59,9 +63,17 @@ def _ends(lines: tuple[Line, ...], height: int) -> dict[int, list[int]]:
     return ends
 
 
-def _cell(here: list[tuple[int, str]], column: int, glyphs: Glyphs) -> Span:
+def _floors(cells: dict[tuple[int, int], list[tuple[int, str]]], columns: int) -> list[int]:
+    """Return the row of the lowest line of each column: below it all of them have been."""
+    floors = [-1] * columns
+    for row, column in cells:
+        floors[column] = row if floors[column] < 0 else min(floors[column], row)
+    return floors
+
+
+def _cell(here: list[tuple[int, str]], column: int, glyphs: Glyphs, *, is_below: bool) -> Span:
     if not here:
-        return " ", "text"
+        return ("█", "spark-1") if is_below and not glyphs.is_ascii else (" ", "text")
     if len(here) > 1:
         char, style = _SHARED, "spark-3 b"
     else:

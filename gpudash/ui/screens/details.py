@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
+from functools import partial
 from typing import ClassVar
 
 from textual import events
@@ -13,15 +13,16 @@ from textual.message import Message
 from textual.screen import Screen
 
 from gpudash.core.model import Fleet
-from gpudash.services.clipboard import give_to_tmux, is_in_tmux
 from gpudash.services.clock import Clock
 from gpudash.services.detailing import Detailing
 from gpudash.services.monitor import FleetMonitor
+from gpudash.ui.copying import copy
 from gpudash.ui.detailing import Detailled, neighbours, view_of
 from gpudash.ui.paint.details import details_rows, details_text, tree_place
 from gpudash.ui.paint.detailtree import row_at
 from gpudash.ui.paint.detailview import DetailsView, Page
 from gpudash.ui.scene import Scene
+from gpudash.ui.screens.environment import EnvironmentScreen
 from gpudash.ui.screens.errors import simulated_line
 from gpudash.ui.strips import Ink
 from gpudash.ui.widgets.keyed import KeyedRows
@@ -38,8 +39,7 @@ class DetailRows(KeyedRows):
             self.y = y
 
     def on_click(self, event: events.Click) -> None:
-        """Tell of keys first, then of the row."""
-        super().on_click(event)
+        """Tell of the row; of keys tells what this is made from, which gets the click as well."""
         self.post_message(self.RowClicked(event.y))
 
 
@@ -60,6 +60,7 @@ class DetailsScreen(Screen[None]):
         Binding("pagedown", "step(10)", "page down"),
         Binding("home,g", "step(-9999)", "first"),
         Binding("end,G", "step(9999)", "last"),
+        Binding("i", "environment", "environment"),
         Binding("y", "copy", "copy"),
         Binding("c", "clean", "clean"),
         Binding("t", "app.next_theme", "theme"),
@@ -148,6 +149,7 @@ class DetailsScreen(Screen[None]):
             *page,
             ("w", f"past {window.words}"),
             ("tab", "other GPU"),
+            ("i", "environment"),
             ("y", "copy"),
             ("esc", "back"),
             ("e", "errors"),
@@ -232,15 +234,22 @@ class DetailsScreen(Screen[None]):
             return
         text = details_text(self._view, *self.app.size)
         mark = simulated_line(self._monitor.fleet)
-        self.run_worker(self._copy(f"{mark}\n\n{text}" if mark else text))
+        self.run_worker(copy(self, f"{mark}\n\n{text}" if mark else text))
 
-    async def _copy(self, text: str) -> None:
-        if is_in_tmux(os.environ) and await give_to_tmux(text):
-            where = "tmux's buffer, which passes it on to the clipboard"
-        else:
-            self.app.copy_to_clipboard(text)
-            where = "the terminal's clipboard, if it allows that (OSC 52)"
-        self.notify(f"{text.count(chr(10)) + 1} lines copied to {where}", timeout=4, markup=False)
+    def action_environment(self) -> None:
+        """Ask for the environment of the process under the cursor."""
+        if self._view is None or not tree_place(self._view, *self.app.size)[1]:
+            self._chosen.page = Page.PROCESSES
+            self.show_now()
+            return
+        row = self._view.tree[self._view.cursor] if self._view.tree else None
+        if row is None or row.pid is None or row.is_dead or not row.start_ticks:
+            self.notify("the cursor is on no living process", timeout=3, markup=False)
+            return
+        host = self._monitor.fleet.host(self._chosen.host)
+        ask = partial(self._monitor.looking(host.name).environment, row.pid, row.start_ticks)
+        title = f"environment of pid {row.pid}"  # a name could be markup
+        self.app.push_screen(EnvironmentScreen(title, ask, is_simulated=host.is_simulated))
 
     # -- the mouse ---------------------------------------------------------------------------
 
@@ -271,6 +280,7 @@ _ACTION_OF = {
     "f": "page",
     "w": "window",
     "tab": "other(1)",
+    "i": "environment",
     "y": "copy",
     "esc": "close",
     "e": "app.errors",

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from typing import ClassVar
 
 from textual.app import ComposeResult
@@ -12,9 +11,9 @@ from textual.widgets import TextArea
 from gpudash.core.model import Fleet, GpuState, Host
 from gpudash.core.names import clean_text, printable_lines
 from gpudash.core.verify import judge_gpu
-from gpudash.services.clipboard import give_to_tmux, is_in_tmux
 from gpudash.services.clock import Clock
 from gpudash.ui.bindings import bound
+from gpudash.ui.copying import copy
 from gpudash.ui.screens.page import SIMULATED, PageScreen
 
 
@@ -54,17 +53,7 @@ class ErrorsScreen(PageScreen):
         text = self._area.selected_text or self._area.text
         if self._mark and not text.startswith(self._mark):
             text = f"{self._mark}\n\n{text}"
-        self.run_worker(self._copy(text))
-
-    async def _copy(self, text: str) -> None:
-        if is_in_tmux(os.environ) and await give_to_tmux(text):
-            where = "tmux's buffer, which passes it on to the clipboard"
-        else:
-            self.app.copy_to_clipboard(text)
-            where = "the terminal's clipboard, if it allows that (OSC 52)"
-        lines = text.count("\n") + 1
-        count = "1 line" if lines == 1 else f"{lines} lines"
-        self.notify(f"{count} copied to {where}", timeout=4, markup=False)
+        self.run_worker(copy(self, text))
 
 
 def simulated_line(fleet: Fleet) -> str:
