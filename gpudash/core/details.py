@@ -60,13 +60,16 @@ def host_facts(host: Host, now_s: float) -> tuple[FactLine, ...]:
     facts = host.facts
     names = sorted({gpu.info.name or "a GPU" for gpu in host.gpus})
     lines = [
-        FactLine("GPUs", f"{len(host.gpus)} {WAITING if not names else ', '.join(names)}"),
+        FactLine("GPUs", f"{len(host.gpus)} {', '.join(names)}" if names else "none known"),
         FactLine("driver", (facts.driver if facts else None) or FAILED),
         FactLine("NVML", (facts.nvml if facts else None) or FAILED),
         FactLine("read by", _source(host)),
         FactLine("boot", (facts.boot_id if facts else None) or FAILED),
         link_fact(host, now_s),
     ]
+    if host.problem is not None:
+        said = (host.problem.sentence, host.problem.advice)
+        lines[0:0] = [FactLine("problem", words, WARN) for words in said if words]
     if host.scan is not None:
         seen = plural(host.scan.seen, "process", "processes")
         hidden = f", {host.scan.unreadable} not readable" if host.scan.unreadable else ""

@@ -31,13 +31,24 @@ class Obstacle(NamedTuple):
 def obstacles(
     host: Host, gpus: tuple[Gpu, ...], found: tuple[Holder, ...], now_s: float
 ) -> tuple[Obstacle, ...]:
-    """Return what stands in the way of zero on these GPUs of a host, the worst first."""
-    return (
+    """Return what stands in the way of zero on these GPUs of a host, the worst first.
+
+    What is good counts only as long as the reading does: an old one clears nothing.
+    """
+    if not gpus:
+        return (Obstacle(True, "no GPU is known here: a fault, not zero"), _age(host, now_s))
+    found_here = (
         *_holders(found, gpus),
         _explained(gpus),
         _age(host, now_s),
         *_states(gpus),
         _handles(host, gpus),
+    )
+    if host.link is Link.LIVE:
+        return found_here
+    return tuple(
+        Obstacle(None, f"{one.words}, when last read") if one.stands is False else one
+        for one in found_here
     )
 
 

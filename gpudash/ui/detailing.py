@@ -155,7 +155,7 @@ def _story(chosen: Detailled, alone: Fleet, now_s: float, keys: Keys, *, is_wide
     judged = judge_fleet(alone)
     story = tell(judged, tally(alone, found), now_s=now_s, stand=chosen.stand, is_wide=is_wide)
     chosen.stand = stand_after(chosen.stand, story.word, now_s)
-    offered = {key for key, _ in keys}
+    offered = {"e", "r", "p", *(key for key, _ in keys)}
     caps = tuple(one for one in story.keys if one[0] in offered)
     return story._replace(keys=(*caps, ("esc", "back")))
 

@@ -31,6 +31,17 @@ def test_without_a_cross_it_is_zero_and_with_one_it_is_not(name: str) -> None:
             assert any(line.stands for line in lines) is not is_zero, (host.name, gpu.info.index)
 
 
+@pytest.mark.parametrize("name", STATES)
+def test_no_gpu_and_no_live_link_clear_anything(name: str) -> None:
+    fleet: Fleet = getattr(fleets, name)()
+    for host in fleet.hosts:
+        none = obstacles(host, (), (), fleets.NOW)
+        assert none[0].stands
+        assert "a fault" in none[0].words
+        if host.link is not Link.LIVE:
+            assert all(line.stands is not False for line in found(fleet, host))
+
+
 def test_words_of_a_busy_gpu() -> None:
     fleet = fleets.busy()
     (host,) = fleet.hosts
