@@ -5,76 +5,16 @@ An action has the same id in each of them. What it does is a method of the same 
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from gpudash.core.action import DASHBOARD as DASHBOARD
+from gpudash.core.action import DETAILS as DETAILS
+from gpudash.core.action import ERRORS as ERRORS
+from gpudash.core.action import PAGE as PAGE
+from gpudash.core.action import PLAN as PLAN
+from gpudash.core.action import Action as Action
+from gpudash.core.action import Situation as Situation
 
-from gpudash.core.keynames import shown_key
-
-DASHBOARD, PAGE, ERRORS, PLAN = "dashboard", "page", "errors", "plan"
-"""Screens: keys must differ within each. A page is a dialog that scrolls."""
-
-
-class Situation(NamedTuple):
-    """What the screen is about now: which actions there are follows from it."""
-
-    can_act: bool = False
-    """Something may be done to hosts from here."""
-    is_cleaning: bool = False
-    is_paused: bool = False
-    """The host under the cursor is."""
-    is_filtered: bool = False
-    has_hosts: bool = True
-    has_several: bool = False
-    """Hosts."""
-    target: str = ""
-    """What `cleanup.start` is about."""
-
-
-class Action(NamedTuple):
-    """One thing that the user can do."""
-
-    id: str
-    """Stable: what a keymap names."""
-    keys: str
-    """Textual's names, separated by commas; the first one is shown."""
-    label: str
-    """One or two words for the footer."""
-    help: str
-    """One sentence or two."""
-    action: str
-    """Name of the app's action method, of the screen's where it is not on the dashboard."""
-    is_in_footer: bool = False
-    needs: str = ""
-    """The member of Situation that must be true; empty: it is always there."""
-    screens: tuple[str, ...] = (DASHBOARD,)
-    is_fixed: bool = False
-    """No configuration gives it other keys."""
-
-    @property
-    def acts(self) -> bool:
-        """Tell whether it does something to a host: not offered read-only."""
-        return self.needs in ("can_act", "is_cleaning")
-
-    @property
-    def shown(self) -> str:
-        """Return the keys as written on the screen."""
-        return " ".join(shown_key(key) for key in self.keys.split(",") if key)
-
-    @property
-    def key(self) -> str:
-        """Return the first key as written on the screen."""
-        return self.shown.split()[0]
-
-    @property
-    def tooltip(self) -> str:
-        """Return the first sentence."""
-        return self.help.split(". ")[0].rstrip(".") + "."
-
-    def is_available(self, situation: Situation) -> bool:
-        """Tell whether it does anything now."""
-        return not self.needs or bool(getattr(situation, self.needs))
-
-
-_MOVES = (DASHBOARD, PAGE)
+_MOVES = (DASHBOARD, PAGE, DETAILS)
+_BOTH = (DASHBOARD, DETAILS)
 
 ACTIONS = (
     Action("cursor.up", "up,k", "up", "Move to the GPU above.", "cursor_move(-1)", screens=_MOVES),
@@ -118,13 +58,21 @@ ACTIONS = (
         "cursor_move(9999)",
         screens=_MOVES,
     ),
-    Action("host.next", "tab,right,l", "next host", "Move to the next host.", "host_move(1)"),
+    Action(
+        "host.next",
+        "tab,right,l",
+        "next host",
+        "Move to the next host.",
+        "host_move(1)",
+        screens=_BOTH,
+    ),
     Action(
         "host.previous",
         "shift+tab,left,h",
         "previous host",
         "Move to the host before.",
         "host_move(-1)",
+        screens=_BOTH,
     ),
     Action(
         "mark.toggle",
@@ -149,6 +97,7 @@ ACTIONS = (
         "clean",
         True,
         needs="can_act",
+        screens=_BOTH,
     ),
     Action(
         "cleanup.all",
@@ -221,6 +170,30 @@ ACTIONS = (
         needs="has_hosts",
     ),
     Action(
+        "details.page",
+        "f",
+        "facts",
+        "In details: charts, facts or processes alone.",
+        "page",
+        screens=(DETAILS,),
+    ),
+    Action(
+        "details.window",
+        "w",
+        "window",
+        "In details: look 1 m, 10 m or 1 h back.",
+        "window",
+        screens=(DETAILS,),
+    ),
+    Action(
+        "details.environment",
+        "i",
+        "environment",
+        "In details: the environment of the process under the cursor, its secrets masked.",
+        "environment",
+        screens=(DETAILS,),
+    ),
+    Action(
         "view.density",
         "d",
         "density",
@@ -228,7 +201,7 @@ ACTIONS = (
         "density",
         True,
     ),
-    Action("view.theme", "t", "theme", "The next theme.", "next_theme", True),
+    Action("view.theme", "t", "theme", "The next theme.", "next_theme", True, screens=_BOTH),
     Action(
         "host.pause",
         "p",
@@ -237,6 +210,7 @@ ACTIONS = (
         "pause",
         True,
         needs="has_hosts",
+        screens=_BOTH,
     ),
     Action(
         "host.reconnect",
@@ -245,15 +219,18 @@ ACTIONS = (
         "Try this host again now; one that needs a password, a code or a decision asks.",
         "reconnect",
         True,
+        screens=_BOTH,
     ),
-    Action("errors.open", "e", "errors", "All that went wrong, in full.", "errors", True),
+    Action(
+        "errors.open", "e", "errors", "All that went wrong, in full.", "errors", True, screens=_BOTH
+    ),
     Action(
         "text.copy",
         "y",
         "copy",
-        "In errors: copy what is selected, or all.",
+        "In errors and details: copy what is selected, or all that is shown.",
         "copy",
-        screens=(ERRORS,),
+        screens=(ERRORS, DETAILS),
     ),
     Action(
         "app.palette",
@@ -262,8 +239,16 @@ ACTIONS = (
         "Search all actions, themes and filters by their names.",
         "palette",
     ),
-    Action("app.help", "question_mark", "help", "This page.", "help", True),
-    Action("app.quit", "q", "quit", "Leave gpudash; ctrl+c does so from anywhere.", "quit", True),
+    Action("app.help", "question_mark", "help", "This page.", "help", True, screens=_BOTH),
+    Action(
+        "app.quit",
+        "q",
+        "quit",
+        "Leave gpudash; ctrl+c does so from anywhere.",
+        "quit",
+        True,
+        screens=_BOTH,
+    ),
 )
 BY_ID = {one.id: one for one in ACTIONS}
 FIXED_KEYS = frozenset({"ctrl+c"})

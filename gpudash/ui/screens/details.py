@@ -12,10 +12,12 @@ from textual.binding import Binding, BindingType
 from textual.message import Message
 from textual.screen import Screen
 
+from gpudash.core.actions import BY_ID, DETAILS, Action
 from gpudash.core.model import Fleet
 from gpudash.services.clock import Clock
 from gpudash.services.detailing import Detailing
 from gpudash.services.monitor import FleetMonitor
+from gpudash.ui.bindings import bound
 from gpudash.ui.copying import copy
 from gpudash.ui.detailing import Detailled, neighbours, view_of
 from gpudash.ui.paint.details import details_rows, details_text, tree_place
@@ -26,6 +28,28 @@ from gpudash.ui.screens.environment import EnvironmentScreen
 from gpudash.ui.screens.errors import simulated_line
 from gpudash.ui.strips import Ink
 from gpudash.ui.widgets.keyed import KeyedRows
+
+_HERE = {
+    "cleanup.start": "clean",
+    "details.environment": "environment",
+    "details.page": "page",
+    "details.window": "window",
+    "host.next": "other(1)",
+    "host.previous": "other(-1)",
+    "text.copy": "copy",
+}
+_IN_FOOTER = (
+    *("cleanup.start", "details.page", "details.window", "host.next", "details.environment"),
+    *("text.copy", "errors.open", "app.help", "app.quit"),
+)
+_OF_THE_APP = (
+    "view.theme",
+    "host.pause",
+    "host.reconnect",
+    "errors.open",
+    "app.help",
+    "app.quit",
+)
 
 
 class DetailRows(KeyedRows):
@@ -49,26 +73,21 @@ class DetailsScreen(Screen[None]):
     ALLOW_SELECT: ClassVar[bool] = False
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape,enter,backspace", "close", "back"),
-        Binding("tab,right,l", "other(1)", "next GPU"),
-        Binding("shift+tab,left,h", "other(-1)", "previous GPU"),
         *(Binding(str(number), f"gpu({number})", f"GPU {number}") for number in range(10)),
-        Binding("w", "window", "window"),
-        Binding("f", "page", "charts, facts, processes"),
-        Binding("up,k", "step(-1)", "up"),
-        Binding("down,j", "step(1)", "down"),
-        Binding("pageup", "step(-10)", "page up"),
-        Binding("pagedown", "step(10)", "page down"),
-        Binding("home,g", "step(-9999)", "first"),
-        Binding("end,G", "step(9999)", "last"),
-        Binding("i", "environment", "environment"),
-        Binding("y", "copy", "copy"),
-        Binding("c", "clean", "clean"),
-        Binding("t", "app.next_theme", "theme"),
-        Binding("p", "app.pause", "pause"),
-        Binding("r", "app.reconnect", "reconnect"),
-        Binding("e", "app.errors", "errors"),
-        Binding("question_mark", "app.help", "help"),
-        Binding("q", "app.quit", "quit"),
+        bound("host.next", "other(1)"),
+        bound("host.previous", "other(-1)"),
+        bound("details.window", "window"),
+        bound("details.page", "page"),
+        bound("details.environment", "environment"),
+        bound("cursor.up", "step(-1)"),
+        bound("cursor.down", "step(1)"),
+        bound("cursor.page_up", "step(-10)"),
+        bound("cursor.page_down", "step(10)"),
+        bound("cursor.first", "step(-9999)"),
+        bound("cursor.last", "step(9999)"),
+        bound("text.copy", "copy"),
+        bound("cleanup.start", "clean"),
+        *(bound(one, f"app.{BY_ID[one].action}") for one in _OF_THE_APP),
     ]
 
     def __init__(
@@ -141,21 +160,18 @@ class DetailsScreen(Screen[None]):
         )
 
     def _keys(self) -> tuple[tuple[str, str], ...]:
-        window = self._chosen.window
-        clean = () if self._scene.is_readonly else (("c", "clean"),)
-        page = (("f", self._chosen.page.next.value),)
-        return (
-            *clean,
-            *page,
-            ("w", f"past {window.words}"),
-            ("tab", "other GPU"),
-            ("i", "environment"),
-            ("y", "copy"),
-            ("esc", "back"),
-            ("e", "errors"),
-            ("?", "help"),
-            ("q", "quit"),
-        )
+        labels = {
+            "details.page": self._chosen.page.next.value,
+            "details.window": f"past {self._chosen.window.words}",
+            "host.next": "other GPU",
+        }
+        known = {one.id: one for one in self._scene.actions.entries}
+        shown = [known[one] for one in _IN_FOOTER if one in known]
+        keys = [(one.key, labels.get(one.id, one.label)) for one in shown if self._offers(one)]
+        return (*keys[:-3], ("esc", "back"), *keys[-3:])
+
+    def _offers(self, action: Action) -> bool:
+        return not (action.acts and self._scene.is_readonly)
 
     def _fitted(self, view: DetailsView, width: int, height: int) -> DetailsView:
         """Keep the cursor in sight."""
@@ -261,7 +277,13 @@ class DetailsScreen(Screen[None]):
             self._chosen.page, self._chosen.top = pages[message.key], 0
             self.show_now()
             return
-        await self.run_action(_ACTION_OF.get(message.key, ""))
+        if message.key == "esc":
+            self.action_close()
+            return
+        for one in self._scene.actions.entries:
+            if DETAILS in one.screens and message.key in one.shown.split():
+                await self.run_action(_HERE.get(one.id) or f"app.{one.action}")
+                return
 
     def on_detail_rows_row_clicked(self, message: DetailRows.RowClicked) -> None:
         """Move the cursor to a process that was clicked."""
@@ -273,19 +295,3 @@ class DetailsScreen(Screen[None]):
         if rows and above <= message.y < above + rows and place is not None:
             self._chosen.cursor = place
             self.show_now()
-
-
-_ACTION_OF = {
-    "c": "clean",
-    "f": "page",
-    "w": "window",
-    "tab": "other(1)",
-    "i": "environment",
-    "y": "copy",
-    "esc": "close",
-    "e": "app.errors",
-    "r": "app.reconnect",
-    "p": "app.pause",
-    "?": "app.help",
-    "q": "app.quit",
-}

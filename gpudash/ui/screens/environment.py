@@ -12,6 +12,7 @@ from textual.widgets import TextArea
 from gpudash.core.masking import MASK
 from gpudash.core.names import clean_text
 from gpudash.sources.base import SourceError
+from gpudash.ui.bindings import bound
 from gpudash.ui.copying import copy
 from gpudash.ui.screens.page import SIMULATED, PageScreen
 
@@ -27,7 +28,7 @@ class EnvironmentScreen(PageScreen):
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape,i,q,enter", "dismiss", "close"),
-        Binding("y", "copy", "copy"),
+        bound("text.copy", "copy"),
     ]
 
     def __init__(
