@@ -37,6 +37,7 @@ def gpu_facts(host: Host, gpu: Gpu, detail: Detailed, now_s: float) -> tuple[Fac
         _memory(gpu),
         _temperature(gpu, detail),
         _clock(gpu, detail),
+        FactLine("bandwidth", *told(detail, "memory_busy", lambda of: f"memory busy {of[0]}%")),
         FactLine("held back", *_held_back(gpu)),
         _power(gpu, detail),
         FactLine("fan", *told(detail, "fan", lambda of: f"{of[0]}%")),

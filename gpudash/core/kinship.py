@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
 from gpudash.core.families import Key, Letters, holders
-from gpudash.core.holding import Process
+from gpudash.core.holding import Process, is_probe
 from gpudash.core.listed import pids_are_local
 from gpudash.core.members import Identity, Member, member_of
 from gpudash.core.model import Host
@@ -67,6 +67,8 @@ def looked(before: Roll, look: Kindred, families: Mapping[int, Key], at_s: float
     members: dict[int, Member] = {}
     ticks: dict[Identity, tuple[float, int]] = {}
     for process in look.processes:
+        if is_probe(process):
+            continue  # who watches is no member, even where a family started it
         identity = process.pid, process.identity.start_ticks
         ticks[identity] = (look.host_monotonic_s, process.cpu_ticks)
         share = _share(before.ticks.get(identity), ticks[identity])

@@ -12,6 +12,7 @@ from collections.abc import Mapping
 
 from gpudash.core.detailwords import Detailed
 from gpudash.core.families import Key
+from gpudash.core.holding import is_probe
 from gpudash.core.kinship import Roll, looked, roots_of
 from gpudash.core.members import Member, member_of
 from gpudash.core.model import Gpu, Host, Link
@@ -67,7 +68,7 @@ class Detailing:
         """Return the processes of the newest look, by pid."""
         if self._scanned[0] is not host.scan:
             found = host.scan.processes if host.scan else ()
-            known = {one.pid: member_of(one, host.scanned_s) for one in found}
+            known = {one.pid: member_of(one, host.scanned_s) for one in found if not is_probe(one)}
             self._scanned = (host.scan, known)
         return self._roll.over(self._scanned[1], host.scanned_s)
 

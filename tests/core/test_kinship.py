@@ -79,6 +79,18 @@ def test_a_family_with_its_server_above_its_ranks() -> None:
     assert family.cpu_share == pytest.approx(sum(row.cpu_share or 0 for row in [server, *ranks]))
 
 
+def test_probes_are_nobody_of_a_family() -> None:
+    fleet = demo("busy")
+    look = look_at("busy", fleet, 1.0)
+    first, *rest = look.processes
+    probe = replace(first, argv=("python3", "-ISBc", "import sys,zlib;sys.version_info<(3,6)"))
+    roll = looked(
+        Roll(), replace(look, processes=(probe, *rest)), roots_of(fleet.hosts[0], ()), 1.0
+    )
+    assert first.pid not in roll.members
+    assert {one.pid for one in rest} == set(roll.members)
+
+
 def test_cpu_is_known_from_the_second_look_on() -> None:
     fleet = demo("busy")
     assert all(one.cpu_share is None for one in rolled("busy", fleet, 1.0).members.values())

@@ -105,11 +105,19 @@ SMI_DETAIL = {
 
 def details() -> list[dict[str, Any]]:
     """Ask for the slow calls of every GPU, and put nvidia-smi's own words beside them."""
-    text, _, _ = output(
-        "nvidia-smi", f"--query-gpu={','.join(SMI_DETAIL)}", "--format=csv,noheader,nounits"
-    )
-    rows = [[cell.strip() for cell in line.split(",")] for line in text.splitlines()]
-    return [compared(detail, row) for detail, row in zip(asked(len(rows)), rows, strict=False)]
+    said = {column: smi_column(column) for column in SMI_DETAIL}
+    count = len(smi_column("index"))
+    rows = [
+        {column: cells[place] for column, cells in said.items() if len(cells) == count}
+        for place in range(count)
+    ]
+    return [compared(detail, row) for detail, row in zip(asked(count), rows, strict=True)]
+
+
+def smi_column(column: str) -> list[str]:
+    """Return one column of nvidia-smi, a cell a GPU; nothing where it does not know it."""
+    text, code, _ = output("nvidia-smi", f"--query-gpu={column}", "--format=csv,noheader,nounits")
+    return [line.strip() for line in text.splitlines()] if code == 0 else []
 
 
 def asked(count: int) -> list[GpuDetail]:
@@ -130,10 +138,11 @@ def asked(count: int) -> list[GpuDetail]:
     return asyncio.run(ask())
 
 
-def compared(detail: GpuDetail, row: list[str]) -> dict[str, Any]:
+def compared(detail: GpuDetail, row: dict[str, str]) -> dict[str, Any]:
     """Return one GPU's detail with what differs from nvidia-smi."""
     differs = {}
-    for (column, (name, place)), theirs in zip(SMI_DETAIL.items(), row, strict=True):
+    for column, theirs in row.items():
+        name, place = SMI_DETAIL[column]
         fact = detail.fact(name)
         ours = "" if fact is None else fact.text
         if fact is not None and place is not None and place < len(fact.numbers):
@@ -145,7 +154,13 @@ def compared(detail: GpuDetail, row: list[str]) -> dict[str, Any]:
         if ours != theirs and not is_absent:
             differs[column] = {"nvidia_smi": theirs, "gpudash": ours}
     facts = {name: fact._asdict() for name, fact in detail.facts}
-    return {"index": detail.index, "uuid": detail.uuid, "differs": differs, "facts": facts}
+    return {
+        "index": detail.index,
+        "uuid": detail.uuid,
+        "compared": sorted(row),
+        "differs": differs,
+        "facts": facts,
+    }
 
 
 class Torch:

@@ -196,9 +196,6 @@ async def test_an_environment_is_asked_for_and_shown_masked() -> None:
         await shown.press("enter", "i")
         assert "processes" in shown.text()
         screen_of(shown)
-        await shown.press("i")
-        screen_of(shown)
-        assert "no living process" in shown.text()
         name = shown.monitor.fleet.hosts[0].name
         source = shown.monitor._watches[name].source
         source.variables = (("HF_TOKEN", "…"), ("A", "[red]x\x1b[31m"))  # type: ignore[attr-defined]
@@ -211,6 +208,13 @@ async def test_an_environment_is_asked_for_and_shown_masked() -> None:
         assert "\x1b" not in text
         await shown.press("escape")
         screen_of(shown)
+
+
+async def test_where_nobody_is_there_is_no_environment() -> None:
+    async with showing(fleets.idle(), 120, 40) as shown:
+        await shown.press("enter", "f", "f", "i")
+        screen_of(shown)
+        assert "no living process" in shown.text()
 
 
 async def test_a_refused_environment_says_why() -> None:

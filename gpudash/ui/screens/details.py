@@ -258,7 +258,9 @@ class DetailsScreen(Screen[None]):
             self._chosen.page = Page.PROCESSES
             self.show_now()
             return
-        row = self._view.tree[self._view.cursor] if self._view.tree else None
+        # The line of a family stands for the first of it.
+        below = self._view.tree[self._view.cursor : self._view.cursor + 2]
+        row = next((one for one in below if one.pid is not None), None)
         if row is None or row.pid is None or row.is_dead or not row.start_ticks:
             self.notify("the cursor is on no living process", timeout=3, markup=False)
             return
