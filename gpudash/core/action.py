@@ -7,7 +7,7 @@ from typing import NamedTuple
 from gpudash.core.keynames import shown_key
 
 DASHBOARD, PAGE, ERRORS, PLAN = "dashboard", "page", "errors", "plan"
-STARTUPS, LOG = "startups", "log"
+DETAILS, STARTUPS, LOG = "details", "startups", "log"
 """Screens: keys must differ within each. A page is a dialog that scrolls."""
 
 

@@ -6,13 +6,14 @@ An action has the same id in each of them. What it does is a method of the same 
 from __future__ import annotations
 
 from gpudash.core.action import DASHBOARD as DASHBOARD
-from gpudash.core.action import ERRORS, LOG, PAGE, PLAN, STARTUPS
+from gpudash.core.action import DETAILS, ERRORS, LOG, PAGE, PLAN, STARTUPS
 from gpudash.core.action import Action as Action
 from gpudash.core.action import Situation as Situation
+from gpudash.core.detailkeys import DETAIL_ACTIONS
 from gpudash.core.startup.keys import STARTUP_ACTIONS
 
-_MOVES = (DASHBOARD, PAGE, STARTUPS, LOG)
-_BOTH = (DASHBOARD, STARTUPS)
+_MOVES = (DASHBOARD, PAGE, DETAILS, STARTUPS, LOG)
+_MAIN = (DASHBOARD, DETAILS, STARTUPS)
 
 ACTIONS = (
     Action("cursor.up", "up,k", "up", "Move to the GPU above.", "cursor_move(-1)", screens=_MOVES),
@@ -56,13 +57,21 @@ ACTIONS = (
         "cursor_move(9999)",
         screens=_MOVES,
     ),
-    Action("host.next", "tab,right,l", "next host", "Move to the next host.", "host_move(1)"),
+    Action(
+        "host.next",
+        "tab,right,l",
+        "next host",
+        "Move to the next host.",
+        "host_move(1)",
+        screens=(DASHBOARD, DETAILS),
+    ),
     Action(
         "host.previous",
         "shift+tab,left,h",
         "previous host",
         "Move to the host before.",
         "host_move(-1)",
+        screens=(DASHBOARD, DETAILS),
     ),
     Action(
         "mark.toggle",
@@ -87,7 +96,7 @@ ACTIONS = (
         "clean",
         True,
         needs="can_act",
-        screens=_BOTH,
+        screens=_MAIN,
     ),
     Action(
         "cleanup.all",
@@ -148,6 +157,7 @@ ACTIONS = (
         True,
         needs="has_several",
     ),
+    *DETAIL_ACTIONS,
     Action(
         "view.density",
         "d",
@@ -158,7 +168,7 @@ ACTIONS = (
     ),
     *STARTUP_ACTIONS,
     Action(
-        "view.theme", "t", "theme", "The next theme.", "next_theme", True, screens=(*_BOTH, LOG)
+        "view.theme", "t", "theme", "The next theme.", "next_theme", True, screens=(*_MAIN, LOG)
     ),
     Action(
         "host.pause",
@@ -168,6 +178,7 @@ ACTIONS = (
         "pause",
         True,
         needs="has_hosts",
+        screens=(DASHBOARD, DETAILS),
     ),
     Action(
         "host.reconnect",
@@ -176,9 +187,10 @@ ACTIONS = (
         "Try this host again now; one that needs a password, a code or a decision asks.",
         "reconnect",
         True,
+        screens=(DASHBOARD, DETAILS),
     ),
     Action(
-        "errors.open", "e", "errors", "All that went wrong, in full.", "errors", True, screens=_BOTH
+        "errors.open", "e", "errors", "All that went wrong, in full.", "errors", True, screens=_MAIN
     ),
     Action(
         "text.copy",
@@ -186,7 +198,7 @@ ACTIONS = (
         "copy",
         "Copy the GPU under the cursor as a line, what is marked as a table; elsewhere the text.",
         "copy",
-        screens=(DASHBOARD, ERRORS, STARTUPS, LOG),
+        screens=(DASHBOARD, ERRORS, DETAILS, STARTUPS, LOG),
     ),
     Action(
         "export.picture",
@@ -209,7 +221,7 @@ ACTIONS = (
         "Search all actions, themes and filters by their names.",
         "palette",
     ),
-    Action("app.help", "question_mark", "help", "This page.", "help", True, screens=_BOTH),
+    Action("app.help", "question_mark", "help", "This page.", "help", True, screens=_MAIN),
     Action(
         "app.quit",
         "q",
@@ -217,7 +229,7 @@ ACTIONS = (
         "Leave gpudash; ctrl+c does so from anywhere.",
         "quit",
         True,
-        screens=(*_BOTH, LOG),
+        screens=(*_MAIN, LOG),
     ),
 )
 BY_ID = {one.id: one for one in ACTIONS}

@@ -13,7 +13,9 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from gpudash.core.cleanup.leavings import Leavings
     from gpudash.core.cleanup.reports import Report
+    from gpudash.core.gpudetail import GpuDetail
     from gpudash.core.holding import Scan
+    from gpudash.core.kinship import Kindred
     from gpudash.core.startup.loglines import LogPiece, UrlAnswer
 
 
@@ -53,6 +55,8 @@ class Ack:
     """False when more lines with this id follow."""
     answers: tuple[tuple[int, int | None, str], ...] = ()
     """Of `managers`: place of the question, exit code (None: no answer in time), text."""
+    variables: tuple[tuple[str, str], ...] = ()
+    """Of `environment`: name and value, secrets masked on the host."""
     wall_s: float | None = None
     """Of `ping`: the host's wall clock, seconds since 1970 UTC."""
 
@@ -167,6 +171,20 @@ class UrlTold(HandTold):
     id: int
     """Of the command."""
     answer: UrlAnswer
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DetailTold(HandTold):
+    """What the slow calls of one GPU answered; the ack of their command follows."""
+
+    detail: GpuDetail
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KindredTold(HandTold):
+    """One look at the processes of families; the ack of its command follows."""
+
+    kindred: Kindred
 
 
 ProbeEvent = (

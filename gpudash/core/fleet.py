@@ -44,7 +44,6 @@ from gpudash.core.model import (
 )
 from gpudash.core.readings import read_gpu, with_twins_named
 from gpudash.core.rosters import NOTHING_EXPECTED, rostered
-from gpudash.core.units import plural
 
 TYPE_CHECKING = False  # typing takes 5 ms to import
 if TYPE_CHECKING:
@@ -138,8 +137,7 @@ def step(host: Host, event: Event, at_s: float) -> Host:
             return _linked(host, Link.CONNECTING, at_s)
         case LinkUp():
             return replace(host, transport=event.transport, link_notes=event.notes)
-        case LinkMeasured():
-            trip_s, offset_s = event.round_trip_s, event.clock_offset_s
+        case LinkMeasured(round_trip_s=trip_s, clock_offset_s=offset_s):
             return replace(host, round_trip_s=trip_s, clock_offset_s=offset_s)
         case LinkStale() | LinkSlept():
             return _linked(host, Link.STALE, at_s) if host.link is Link.LIVE else host
@@ -270,9 +268,3 @@ def _faulted(host: Host, fault: Fault, at_s: float) -> Host:
 
 def _garbled(host: Host, garbled: Garbled, at_s: float) -> Host:
     return _linked(replace(host, problem=problems.nonsense(garbled)), Link.STALE, at_s)
-
-
-def counts(fleet: Fleet) -> str:
-    """Return `3 hosts, 24 GPUs` for a header."""
-    gpus = sum(len(host.gpus) for host in fleet.hosts)
-    return f"{plural(len(fleet.hosts), 'host')}, {plural(gpus, 'GPU')}"

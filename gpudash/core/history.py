@@ -10,6 +10,8 @@ from array import array
 from collections.abc import Iterator
 from enum import IntEnum
 
+from gpudash.core.ownership import Ownership
+
 FINE = 600
 COARSE = 360
 PER_COARSE = 10
@@ -146,6 +148,7 @@ class History:
 
     def __init__(self) -> None:
         self._rings: dict[tuple[str, str], tuple[Ring, ...]] = {}
+        self.ownership = Ownership()
 
     def put(self, host: str, gpu: str, at_s: int, values: tuple[int | None, ...]) -> None:
         """Store one reading, in the order of `Series`."""
@@ -165,3 +168,4 @@ class History:
         """Drop all of a host: it rebooted, its past is another machine's."""
         for key in [key for key in self._rings if key[0] == host]:
             del self._rings[key]
+        self.ownership.forget(host)

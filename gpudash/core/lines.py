@@ -234,6 +234,7 @@ def _ack(line: dict[str, Any]) -> Ack:
         processes=tuple(_process(row) for row in _list(line.get("processes", []), "processes")),
         gone=frozenset(_int(pid, "pid") for pid in _list(line.get("gone", []), "gone")),
         answers=tuple(_answer(row) for row in _list(line.get("answers", []), "answers")),
+        variables=tuple(_variable(row) for row in _list(line.get("variables", []), "variables")),
         is_last=line.get("more") is not True,
         wall_s=_maybe_number(line.get("wall"), "wall"),
     )
@@ -246,6 +247,13 @@ def _answer(value: object) -> tuple[int, int | None, str]:
     code = None if row[1] is None else _int(row[1], "code")
     lines = [_text(line, "a line") for line in _list(row[2], "lines")]
     return _int(row[0], "place"), code, "\n".join(lines)
+
+
+def _variable(value: object) -> tuple[str, str]:
+    row = _list(value, "a variable")
+    if len(row) != 2:
+        raise InvalidLine("a variable has not 2 items")
+    return _text(row[0], "name"), _text(row[1], "value")
 
 
 def _process(value: object) -> ProcessInfo:

@@ -23,6 +23,12 @@ _TOKEN = re.compile(
     r"|xox[abprs]-[\w-]{8,}|AKIA[0-9A-Z]{12,}|eyJ[\w-]{8,}\.[\w-]+\.[\w-]+)"
 )
 _HEADER = re.compile(r"\b(authorization:\s*(?:bearer|basic)?\s*)\S+", re.IGNORECASE)
+_VARIABLE = re.compile(
+    r"(?:^|[-_.])(?:tokens?|secrets?|passwords?|passwd|passphrase|credentials?|apikeys?|private"
+    r"|cookies?)(?:[-_.]|$)",
+    re.IGNORECASE,
+)
+_ARMOUR = re.compile(r"-----BEGIN [A-Z ]*(?:PRIVATE|SECRET)")
 
 
 def masked_argv(argv: Sequence[str]) -> tuple[str, ...]:
@@ -51,6 +57,15 @@ def masked_text(text: str) -> str:
     text = _URL.sub(rf"\1:{MASK}@", text)
     text = _HEADER.sub(rf"\1{MASK}", text)
     return _TOKEN.sub(MASK, text)
+
+
+def masked_variable(name: str, value: str) -> str:
+    """Return the value of an environment variable, or a mask where it looks like a secret."""
+    if name == "PWD":  # a folder
+        return value
+    if _is_secret(name) or _VARIABLE.search(name) or _ARMOUR.search(value):
+        return MASK if value else value
+    return masked_text(value)
 
 
 def _is_secret(name: str) -> bool:

@@ -16,6 +16,7 @@ from gpudash.core.lines import event_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from gpudash.core.kinlines import KindredParts
     from gpudash.core.scanlines import ScanParts
 
 MAX_LINE_BYTES = 64 * 1024
@@ -25,10 +26,12 @@ given up."""
 _EMPTY_LINE_COSTS = 64
 """A line of garbage is an event, however short it is."""
 
-SAMPLER_COMMANDS = ("bye", "once", "ping", "rate", "release")
+SAMPLER_COMMANDS = ("bye", "detail", "once", "ping", "rate", "release")
 HAND_COMMANDS = (
     "abort",
     "bye",
+    "environment",
+    "kindred",
     "launch",
     "leavings",
     "managers",
@@ -84,6 +87,7 @@ class LineDecoder:
         self._is_skipping = False
         self._noise = 0
         self._scan: ScanParts | None = None
+        self._kindred: KindredParts | None = None
 
     @property
     def is_open(self) -> bool:
@@ -145,6 +149,10 @@ class LineDecoder:
                 event = _launch_line(value)
             elif kind in ("log", "url"):
                 event = _startup_line(value)
+            elif kind == "kindred":
+                event = self._kindred_part(value)
+            elif kind == "detail":
+                event = _detail_line(value)
             else:
                 event = event_of(value)
         except (ValueError, RecursionError) as error:
@@ -159,6 +167,14 @@ class LineDecoder:
 
             self._scan = ScanParts()
         return self._scan.take(value)
+
+    def _kindred_part(self, value: dict[str, object]) -> ProbeEvent | None:
+        """Keep a part of a look at families; whole with the last. Raises InvalidLine."""
+        if self._kindred is None:
+            from gpudash.core.kinlines import KindredParts
+
+            self._kindred = KindredParts()
+        return self._kindred.take(value)
 
     def _garbage(self, reason: str, line: bytes) -> Garbled:
         self._noise += len(line) + _EMPTY_LINE_COSTS
@@ -189,6 +205,13 @@ def _startup_line(value: dict[str, object]) -> ProbeEvent:
     from gpudash.core.startup.loglines import told_of
 
     return told_of(value)
+
+
+def _detail_line(value: dict[str, object]) -> ProbeEvent:
+    from gpudash.core.events import DetailTold
+    from gpudash.core.gpudetail import detail_of
+
+    return DetailTold(detail=detail_of(value))
 
 
 def _garbled(reason: str, line: bytes) -> Garbled:

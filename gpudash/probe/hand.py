@@ -46,6 +46,10 @@ class Hand(object):
             self._orders().obey(command)
         elif do == "leavings":
             self._spare("leavings").answer_leavings(command, self._wire, self._options)
+        elif do == "kindred":
+            self._spare("kindred").answer_kindred(command, self._wire, self._options)
+        elif do == "environment":
+            self._spare("kindred").answer_environment(command, self._wire)
         elif do == "managers":
             self._spare("asking").answer_managers(command, self._wire)
         elif do == "launch":

@@ -47,6 +47,16 @@ class Sampler(object):
         self._revived = 0.0
         self._library = None
 
+    def answer_detail(self, command):
+        """Answer what the slow calls of one GPU say; their text came along unread."""
+        if "gpudash.probe.detail" not in sys.modules:
+            self._options["load_spare"]()
+        detail = sys.modules.get("gpudash.probe.detail")
+        if detail is None:
+            self._wire.ack(command, "what asks for details did not come along")
+        else:
+            detail.answer_detail(command, self._gpus, self.asker, self._wire)
+
     def open(self):
         """Begin the NVML session and read the roster. Raises Failed."""
         self.asker.ask("nvmlInit", None)
@@ -214,6 +224,8 @@ def obey(command, sampler, wire):
     elif do == "once":
         wire.ack(command)
         sampler.tick()
+    elif do == "detail":
+        sampler.answer_detail(command)
     elif do in ("release", "bye"):
         wire.ack(command)
         return False

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import asyncio
 
-from gpudash.core.model import Host, Problem
+from gpudash.core.model import Host, Link, Problem
 from gpudash.sources.base import HostSource, Stream
 
+STALE_INTERVALS = 3
+LEAST_STALE_S = 1.5
+HELLO_PATIENCE_S = 30.0
 RETRY_S = (1.0, 2.0, 5.0, 10.0, 20.0, 30.0, 60.0)
 """Rests after the first failure, the second … the last one holds for all that follow."""
 
@@ -37,6 +40,18 @@ async def open_unless_woken(
             (late,) = await asyncio.gather(opening, return_exceptions=True)
             if not isinstance(late, BaseException):
                 await late.close()
+
+
+def patience_s(host: Host) -> float:
+    """Return how long a stream may say nothing before what was read is old."""
+    is_new = host.link is Link.CONNECTING
+    return HELLO_PATIENCE_S if is_new else max(LEAST_STALE_S, STALE_INTERVALS * host.interval_s)
+
+
+def waits_for_person(host: Host) -> Problem | None:
+    """Return why a host is not tried by itself; None where it is."""
+    is_waiting = host.link is Link.DOWN and host.problem and host.problem.needs_person
+    return host.problem if is_waiting else None
 
 
 async def rest(wake: asyncio.Event, failures: int, jitter: float) -> None:

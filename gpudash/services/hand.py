@@ -15,6 +15,7 @@ from gpudash.core.events import (
     Ack,
     Event,
     Exited,
+    KindredTold,
     Launched,
     LeavingsTold,
     OrderTold,
@@ -131,8 +132,14 @@ class Hand:
                 await stream.close()
 
     def _take(self, event: Event) -> None:
-        if isinstance(event, LeavingsTold | Launched | Preflighted):
-            asked = event.leavings.id if isinstance(event, LeavingsTold) else event.id
+        if isinstance(event, LeavingsTold | Launched | Preflighted | KindredTold):
+            match event:
+                case LeavingsTold():
+                    asked = event.leavings.id
+                case KindredTold():
+                    asked = event.kindred.id
+                case _:
+                    asked = event.id
             if asked in self._waiters:
                 self._waiters[asked].events.append(event)
             return

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
-from gpudash.core.events import Ack, Event, LeavingsTold, OrderTold, Scanned
+from gpudash.core.events import Ack, Event, KindredTold, LeavingsTold, OrderTold, Scanned
 from gpudash.core.holding import Scan
 from gpudash.core.model import Host, Problem
 from gpudash.services.clock import Clock
@@ -17,6 +17,7 @@ from gpudash.sources.base import HostSource, SourceError
 if TYPE_CHECKING:
     from gpudash.core.cleanup.leavings import Leavings
     from gpudash.core.cleanup.reports import Report
+    from gpudash.core.kinship import Kindred
 
 SCAN_PATIENCE_S = 10.0
 """A scan takes a tenth of a second; a hand that starts over a slow link takes longer."""
@@ -86,15 +87,36 @@ class Looking:
 
     async def leavings(self, arguments: Mapping[str, object]) -> Leavings:
         """Return what processes have, or have left behind. Raises SourceError."""
-        try:
-            events = await self._hand.ask("leavings", arguments, SCAN_PATIENCE_S)
-        except TimeoutError as error:
-            raise SourceError(_no_answer(SCAN_PATIENCE_S)) from error
+        events = await self._answers("leavings", arguments)
         for event in events:
             if isinstance(event, LeavingsTold):
                 return event.leavings
         refused = " ".join(event.error for event in events if isinstance(event, Ack))
         raise SourceError(_no_scan(refused or "It was not complete."))
+
+    async def kindred(self, pids: list[int]) -> Kindred:
+        """Return these processes and all below them, as they are now. Raises SourceError."""
+        events = await self._answers("kindred", {"pids": pids})
+        for event in events:
+            if isinstance(event, KindredTold):
+                return event.kindred
+        refused = " ".join(event.error for event in events if isinstance(event, Ack))
+        raise SourceError(_no_scan(refused or "It was not complete."))
+
+    async def environment(self, pid: int, start_ticks: int) -> tuple[tuple[str, str], ...]:
+        """Return the environment of one process, masked on its host. Raises SourceError."""
+        events = await self._answers("environment", {"pid": pid, "start": start_ticks})
+        for event in events:
+            if isinstance(event, Ack) and not event.is_ok:
+                sentence = f"The environment of pid {pid} can't be shown: {event.error}."
+                raise SourceError(Problem(title="no environment", sentence=sentence))
+        return tuple(row for one in events if isinstance(one, Ack) for row in one.variables)
+
+    async def _answers(self, do: str, arguments: Mapping[str, object]) -> tuple[Event, ...]:
+        try:
+            return await self._hand.ask(do, arguments, SCAN_PATIENCE_S)
+        except TimeoutError as error:
+            raise SourceError(_no_answer(SCAN_PATIENCE_S)) from error
 
     async def order(self, do: str, arguments: Mapping[str, object], patience_s: float) -> str:
         """Send one command about an order; return why it was refused, or an empty text.

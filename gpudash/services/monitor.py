@@ -13,7 +13,6 @@ import random
 from collections.abc import Callable
 
 from gpudash.core.events import (
-    Ack,
     Event,
     Fault,
     Hello,
@@ -28,9 +27,18 @@ from gpudash.core.events import (
 from gpudash.core.fleet import apply, has_rebooted, with_happening
 from gpudash.core.history import History
 from gpudash.core.holding import Scan
-from gpudash.core.model import Fleet, Happening, Host, Link, Problem
-from gpudash.services.attempts import SILENT, bug_problem, open_unless_woken, rest, was_good
+from gpudash.core.model import Fleet, Happening, Host, Link
+from gpudash.services.attempts import (
+    SILENT,
+    bug_problem,
+    open_unless_woken,
+    patience_s,
+    rest,
+    waits_for_person,
+    was_good,
+)
 from gpudash.services.clock import Clock
+from gpudash.services.gpudetails import Details
 from gpudash.services.leap import Leap, keep_looking
 from gpudash.services.looking import Looking
 from gpudash.services.trace import remember
@@ -40,9 +48,6 @@ from gpudash.sources.base import HostSource, SourceError, Stream
 
 log = logging.getLogger(__name__)
 
-STALE_INTERVALS = 3
-LEAST_STALE_S = 1.5
-HELLO_PATIENCE_S = 30.0
 HUNG_PATIENCE_S = 30.0  # a sampler whose call has not returned for so long is replaced
 RELEASE_S = 10.0  # of pause; an open handle blocks resets and upgrades
 
@@ -143,6 +148,11 @@ class FleetMonitor:
         """Return what asks one host's hand."""
         return self._watches[name].looking
 
+    def detailed(self, name: str, ask: int | None = None) -> Details:
+        """Return what one host's sampler said of single GPUs; `ask` it about that index again."""
+        self._watches[name].ask_detail(ask)
+        return self._watches[name].details
+
     async def scan(self, name: str, *, is_whole: bool = False, has_maps: bool = False) -> Scan:
         """Return a fresh scan of a host's processes. Raises SourceError."""
         host = self.fleet.host(name)
@@ -169,15 +179,9 @@ class FleetMonitor:
     def _wake_behind(self, gate: str) -> None:
         """Try those again who wait behind a jump host that lets somebody through now."""
         for name, watch in self._watches.items():
-            problem = self._waits_for_person(name)
+            problem = waits_for_person(self.fleet.host(name))
             if problem is not None and problem.gate == gate:
                 watch.wake.set()
-
-    def _waits_for_person(self, name: str) -> Problem | None:
-        """Return why a host is not tried by itself; None where it is."""
-        host = self.fleet.host(name)
-        is_waiting = host.link is Link.DOWN and host.problem and host.problem.needs_person
-        return host.problem if is_waiting else None
 
     # -- sleep of this machine ---------------------------------------------------------------
 
@@ -187,7 +191,7 @@ class FleetMonitor:
             return
         for name, watch in self._watches.items():
             self._apply(name, LinkSlept())
-            if watch.paused_s is None and not self._waits_for_person(name):
+            if watch.paused_s is None and not waits_for_person(self.fleet.host(name)):
                 watch.wake.set()
 
     # -- one host over time ----------------------------------------------------------------
@@ -208,7 +212,7 @@ class FleetMonitor:
                 if watch.wake.is_set() or watch.paused_s is not None:
                     failures = 0
                     continue
-                if self._waits_for_person(name):
+                if waits_for_person(self.fleet.host(name)):
                     # Trying again by itself could lock an account, or ring somebody's telephone.
                     await watch.wake.wait()
                     failures = 0
@@ -250,7 +254,7 @@ class FleetMonitor:
                 reader = reader or asyncio.ensure_future(stream.read())
                 await asyncio.wait(
                     (reader, waker),
-                    timeout=self._patience(name),
+                    timeout=patience_s(self.fleet.host(name)),
                     return_when=asyncio.FIRST_COMPLETED,
                 )
                 self._heed_sleep()
@@ -275,19 +279,13 @@ class FleetMonitor:
                 reader.cancel()
                 await asyncio.gather(reader, return_exceptions=True)
 
-    def _patience(self, name: str) -> float:
-        host = self.fleet.host(name)
-        is_new = host.link is Link.CONNECTING
-        return HELLO_PATIENCE_S if is_new else max(LEAST_STALE_S, STALE_INTERVALS * host.interval_s)
-
     def _take(self, name: str, watch: Watch, event: Event) -> None:
         if watch.paused_s is not None and not isinstance(event, Fault):
             watch.missed_hello |= isinstance(event, Hello)
             return
         if isinstance(event, Fault) and not event.is_fatal:
             log.warning("[%s] %s: code %s, hung %s", name, event.call, event.code, event.hung_s)
-        measured = watch.pulse.hear(event) if isinstance(event, Ack) else None
-        self._apply(name, measured or event)
+        self._apply(name, watch.heard(event))
         if isinstance(event, Sample):
             watch.consider(self.fleet.host(name))
 

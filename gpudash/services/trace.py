@@ -34,7 +34,8 @@ class Pacer:
 
 
 def remember(history: History, host: Host, second: int) -> None:
-    """Store the newest reading of each GPU of a host for one second."""
+    """Store the newest reading of each GPU of a host for one second, and whose it is."""
+    history.ownership.note(host, second)
     for gpu in host.gpus:
         if gpu.reading is not None:
             history.put(host.name, gpu.info.key, second, values_of(gpu.info, gpu.reading))

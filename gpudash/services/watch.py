@@ -6,9 +6,10 @@ import asyncio
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from gpudash.core.events import Event
+from gpudash.core.events import Ack, DetailTold, Event
 from gpudash.core.model import Host
 from gpudash.services.clock import Clock
+from gpudash.services.gpudetails import Details
 from gpudash.services.looking import Looking
 from gpudash.services.pulse import Pulse
 from gpudash.services.trace import Pacer
@@ -34,6 +35,8 @@ class Watch:
     last_id: int = 0
     """Of the commands to samplers of this host."""
 
+    details: Details = field(default_factory=Details)
+    """What the slow calls of its GPUs answered."""
     wishes: dict[object, float] = field(default_factory=dict)
     """Who wants it to tick how often."""
 
@@ -68,6 +71,20 @@ class Watch:
         if self.sampler is not None:
             self.last_id += 1
             self.sampler.send(self.last_id, do, arguments)
+
+    def ask_detail(self, index: int | None) -> None:
+        """Ask the sampler for the slow calls of one GPU, where one runs."""
+        if index is not None and self.sampler is not None and self.paused_s is None:
+            self.details.ask(self.sampler, index)
+
+    def heard(self, event: Event) -> Event:
+        """Take what answers a question of ours; return what is told of it."""
+        if isinstance(event, DetailTold):
+            self.details.hear(event.detail)
+        elif isinstance(event, Ack):
+            self.details.hear_ack(event)
+            return self.pulse.hear(event) or event
+        return event
 
     def consider(self, host: Host) -> None:
         """After a tick, ask what is not known of it, and measure the way where that is due."""

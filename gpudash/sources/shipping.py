@@ -23,6 +23,8 @@ SAMPLER_MODULES = (
 )
 WHO_MODULES = ("gpudash.probe.processes",)
 """What answers who a pid is; a one-shot sampler gets it along, unread."""
+DETAIL_MODULES = ("gpudash.probe.detail",)
+"""What asks a GPU for its details; a sampler that stays gets it along, unread."""
 HAND_MODULES = (
     "gpudash.probe.line",
     "gpudash.probe.processes",
@@ -64,6 +66,8 @@ ORDER_MODULES = (
     "gpudash.probe.surroundings",
     "gpudash.probe.launch",
     *TAIL_MODULES,
+    "gpudash.probe.masking",
+    "gpudash.probe.kindred",
 )
 """What carries orders, looks for what is left and launches; it goes along with the hand, unread
 until the first need."""
@@ -141,7 +145,7 @@ def binding_path() -> str:
     return spec.origin
 
 
-def sampler_payload(spare: tuple[str, ...] = ()) -> bytes:
+def sampler_payload(spare: tuple[str, ...] = DETAIL_MODULES) -> bytes:
     """Return the sampler's document without options, as JSON; from the cache where it is fresh.
 
     Modules in `spare` travel as text and are run only when the sampler needs them. The cache's

@@ -20,13 +20,16 @@ from gpudash.services.door import Door
 from gpudash.services.monitor import FleetMonitor
 from gpudash.services.recorder import Recorder
 from gpudash.ui.cleanways import CleanWays
+from gpudash.ui.detailing import chosen_by
 from gpudash.ui.leaving import LastResort, heed_signals
 from gpudash.ui.paint.ansi import Depth
 from gpudash.ui.paint.frame import is_nothing_to_watch
+from gpudash.ui.paint.view import Density
 from gpudash.ui.persons import Persons
 from gpudash.ui.reloading import ReloadingApp
 from gpudash.ui.scene import Scene
 from gpudash.ui.screens.dashboard import DashboardScreen
+from gpudash.ui.screens.details import DetailsScreen
 from gpudash.ui.screens.errors import ErrorsScreen
 from gpudash.ui.screens.help import HelpScreen
 from gpudash.ui.strips import Ink
@@ -173,6 +176,9 @@ class GpudashApp(ReloadingApp):
         self._dashboard.show(view, self.size, self._scene.ledger)
         self._scene.stands(self._dashboard.word)
         self.paint_startups()
+        for screen in self.screen_stack:
+            if isinstance(screen, DetailsScreen):
+                screen.show_now()
 
     # -- actions -----------------------------------------------------------------------------
 
@@ -221,6 +227,16 @@ class GpudashApp(ReloadingApp):
         if self._scene.focus is not None:
             host = self._monitor.fleet.host(self._scene.focus)
             self._persons.reconnect(host, self._monitor.reconnect)
+
+    def action_details(self) -> None:
+        """Show the GPU under the cursor, or the host where each is one row, in full."""
+        if self._shows(DetailsScreen) or self._scene.focus is None:
+            return
+        by_host = self._dashboard.shown_density is Density.CELL
+        chosen = chosen_by(self._scene, self._monitor.fleet, by_host=by_host)
+        self.push_screen(
+            DetailsScreen(self._monitor, self._clock, self._scene, lambda: self._ink, chosen)
+        )
 
     def action_errors(self) -> None:
         """Show everything that went wrong."""

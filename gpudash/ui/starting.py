@@ -6,13 +6,12 @@ readings of everybody.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from gpudash.services.clipboard import give_to_tmux, is_in_tmux
 from gpudash.services.monitor import FleetMonitor
 from gpudash.services.startup.noticing import Noticing
+from gpudash.ui.giving import copy_out
 from gpudash.ui.looking import LookingApp
 from gpudash.ui.paint.frame import FrameView
 
@@ -191,17 +190,7 @@ class StartingApp(LookingApp):
             self._copy_text(report_text(self.startups.one(one, self._frame)))
 
     def _copy_text(self, text: str) -> None:
-        self.run_worker(self._copied(text))
-
-    async def _copied(self, text: str) -> None:
-        if is_in_tmux(os.environ) and await give_to_tmux(text):
-            where = "tmux's buffer, which passes it on to the clipboard"
-        else:
-            self.copy_to_clipboard(text)
-            where = "the terminal's clipboard, if it allows that (OSC 52)"
-        count = text.count("\n") + 1
-        lines = "1 line" if count == 1 else f"{count} lines"
-        self.notify(f"{lines} copied to {where}", timeout=4, markup=False)
+        self.run_worker(copy_out(self, text))
 
     def _show_theme(self, theme: Theme) -> None:
         super()._show_theme(theme)

@@ -17,7 +17,7 @@ from gpudash.core.events import (
     LinkPaused,
     LinkStale,
 )
-from gpudash.core.fleet import HAPPENINGS, apply, counts, has_rebooted, new_fleet, step
+from gpudash.core.fleet import HAPPENINGS, apply, has_rebooted, new_fleet, step
 from gpudash.core.model import Fleet, GpuState, Host, Link, Problem
 from gpudash.core.problems import problem_of
 from tests.core.making import (
@@ -393,11 +393,6 @@ def test_other_hosts_are_untouched(happened: list[Event], last: Event) -> None:
 def test_an_unknown_host_is_an_error() -> None:
     with pytest.raises(KeyError):
         apply(new_fleet((HOST,), 0.0), "gpu-b", LinkStale(), 0.0)
-
-
-def test_counts() -> None:
-    assert counts(new_fleet((HOST,), 0.0)) == "1 host, 0 GPUs"
-    assert counts(told(hello(*roster(8)))) == "1 host, 8 GPUs"
 
 
 def test_who_ended_keeps_the_words_it_had() -> None:

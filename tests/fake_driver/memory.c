@@ -215,6 +215,8 @@ typedef struct {
 
 static const struct { unsigned id; const char *key; int nth; const char *fallback; unsigned type; }
 fields[] = {
+    {29, "retired", 0, "na", 1},            {30, "retired", 1, "na", 1},
+    {31, "retired", 2, "na", 1},
     {82, "mem_temp", 0, "38", 1},           {83, "energy_mj", 0, "1000000", 3},
     {91, "nvlinks", 0, "18", 1},            {138, "nvlink_kib", 0, "0 0", 3},
     {139, "nvlink_kib", 1, "0 0", 3},       {140, "nvlink_kib", 0, "0 0", 3},

@@ -149,6 +149,12 @@ EXPORT nvmlDeviceGetUUID(Device d, char *to, unsigned size) {
     return leave(rc ? rc : copy_text(to, size, mig.uuid));
 }
 
+EXPORT nvmlDeviceGetVbiosVersion(Device d, char *to, unsigned size) {
+    ENTER(d);
+    const char *version = text(d->slot, "vbios", "96.00.A5.00.01");
+    return leave(strcmp(version, "na") ? copy_text(to, size, version) : NOT_SUPPORTED);
+}
+
 EXPORT nvmlDeviceGetSerial(Device d, char *to, unsigned size) {
     ENTER(d);
     const char *serial = text(d->slot, "serial", "1650000000000");

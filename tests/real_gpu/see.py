@@ -20,6 +20,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from gpudash.core.events import DetailTold
+from gpudash.core.gpudetail import GpuDetail
 from gpudash.services.clock import SystemClock
 from gpudash.services.monitor import FleetMonitor
 from gpudash.sources.here import local_source
@@ -79,6 +81,88 @@ def side_by_side(moment: str) -> dict[str, Any]:
     }
 
 
+SMI_DETAIL = {
+    "pcie.link.gen.current": ("pcie", 0),
+    "pcie.link.width.current": ("pcie", 1),
+    "pcie.link.gen.max": ("pcie", 2),
+    "pcie.link.width.max": ("pcie", 3),
+    "ecc.errors.corrected.volatile.total": ("ecc_volatile", 0),
+    "ecc.errors.uncorrected.volatile.total": ("ecc_volatile", 1),
+    "ecc.errors.corrected.aggregate.total": ("ecc_aggregate", 0),
+    "ecc.errors.uncorrected.aggregate.total": ("ecc_aggregate", 1),
+    "clocks.max.sm": ("max_clocks", 1),
+    "clocks.max.memory": ("max_clocks", 2),
+    "power.default_limit": ("power_limits", 1),
+    "power.min_limit": ("power_limits", 2),
+    "power.max_limit": ("power_limits", 3),
+    "temperature.memory": ("memory_temperature", 0),
+    "fan.speed": ("fan", 0),
+    "serial": ("serial", None),
+    "vbios_version": ("vbios", None),
+}
+"""Columns of nvidia-smi, and where the same stands in a detail; power there is in W."""
+
+
+def details() -> list[dict[str, Any]]:
+    """Ask for the slow calls of every GPU, and put nvidia-smi's own words beside them."""
+    said = {column: smi_column(column) for column in SMI_DETAIL}
+    count = len(smi_column("index"))
+    rows = [
+        {column: cells[place] for column, cells in said.items() if len(cells) == count}
+        for place in range(count)
+    ]
+    return [compared(detail, row) for detail, row in zip(asked(count), rows, strict=True)]
+
+
+def smi_column(column: str) -> list[str]:
+    """Return one column of nvidia-smi, a cell a GPU; nothing where it does not know it."""
+    text, code, _ = output("nvidia-smi", f"--query-gpu={column}", "--format=csv,noheader,nounits")
+    return [line.strip() for line in text.splitlines()] if code == 0 else []
+
+
+def asked(count: int) -> list[GpuDetail]:
+    """Return the details of so many GPUs, from the sampler as it is shipped."""
+
+    async def ask() -> list[GpuDetail]:
+        stream = await local_source("here").open_sampler(1.0)
+        found: dict[int, GpuDetail] = {}
+        for index in range(count):
+            stream.send(index + 1, "detail", {"gpu": index})
+        async with asyncio.timeout(30):
+            while len(found) < count:
+                told = [one for one in await stream.read() if isinstance(one, DetailTold)]
+                found |= {one.detail.index: one.detail for one in told}
+        await stream.close()
+        return [found[index] for index in range(count)]
+
+    return asyncio.run(ask())
+
+
+def compared(detail: GpuDetail, row: dict[str, str]) -> dict[str, Any]:
+    """Return one GPU's detail with what differs from nvidia-smi."""
+    differs = {}
+    for column, theirs in row.items():
+        name, place = SMI_DETAIL[column]
+        fact = detail.fact(name)
+        ours = "" if fact is None else fact.text
+        if fact is not None and place is not None and place < len(fact.numbers):
+            number = fact.numbers[place]
+            ours = "" if number is None else str(number)
+            if column.startswith("power.") and number is not None:
+                ours = f"{number / 1000:.2f}"
+        is_absent = ours == "" and theirs.strip("[]") in ("N/A", "Not Supported")
+        if ours != theirs and not is_absent:
+            differs[column] = {"nvidia_smi": theirs, "gpudash": ours}
+    facts = {name: fact._asdict() for name, fact in detail.facts}
+    return {
+        "index": detail.index,
+        "uuid": detail.uuid,
+        "compared": sorted(row),
+        "differs": differs,
+        "facts": facts,
+    }
+
+
 class Torch:
     """The PyTorch process."""
 
@@ -113,14 +197,14 @@ class Torch:
         self.child.wait(60)
 
 
-def pictures(out: Path, name: str) -> list[str]:
+def pictures(out: Path, name: str, keys: str = "") -> list[str]:
     """Take the dashboard as it is, at three sizes."""
     made = []
     for width, height in ((80, 24), (120, 40), (200, 60)):
         path = out / f"{name}_{width}x{height}.svg"
         monitor = FleetMonitor((local_source("gpu-a"),), SystemClock())
         asyncio.run(
-            shoot(monitor, (width, height), path, theme="gpudash-dark", keys="", wait_s=6.0)
+            shoot(monitor, (width, height), path, theme="gpudash-dark", keys=keys, wait_s=6.0)
         )
         made.append(path.name)
     return made
@@ -185,6 +269,8 @@ def main() -> None:
     time.sleep(2)
     step("busy in a matrix product")
     report["pictures"] = pictures(plan.out, "real_busy")
+    report["pictures"] += pictures(plan.out, "real_details", keys="enter")
+    report["details"] = details()
     torch._answer()
     step("tensors freed, context alive", lambda: torch.tell("free"))
     torch.end()

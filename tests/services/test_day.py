@@ -11,7 +11,8 @@ from gpudash.core.events import Event
 from gpudash.core.model import Host, Link
 from gpudash.core.verify import Verdict, judge_fleet
 from gpudash.services import leap
-from gpudash.services.monitor import STALE_INTERVALS, FleetMonitor
+from gpudash.services.attempts import STALE_INTERVALS
+from gpudash.services.monitor import FleetMonitor
 from tests.core.making import hello, reading, roster, sample
 from tests.services.virtual import ScriptedSource, ScriptedStream, Step, VirtualClock, down, run
 

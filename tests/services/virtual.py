@@ -10,8 +10,9 @@ from collections.abc import Coroutine, Iterable, Mapping
 from dataclasses import replace
 from typing import Any, TypeVar
 
-from gpudash.core.events import Ack, Event, Scanned
+from gpudash.core.events import Ack, Event, KindredTold, Scanned
 from gpudash.core.holding import Scan
+from gpudash.core.kinship import Kindred
 from gpudash.core.model import Problem
 from gpudash.services.monitor import FleetMonitor
 from gpudash.sources.base import SourceError
@@ -110,6 +111,9 @@ class ScriptedHand(ScriptedStream):
         if do == "scan":
             self._scan(command_id, arguments)
             return
+        if do in ("kindred", "environment"):
+            self._closer(command_id, do)
+            return
         pids = arguments["pids"]
         assert do == "process"
         assert isinstance(pids, list)
@@ -120,6 +124,17 @@ class ScriptedHand(ScriptedStream):
         self._source.questions.append((asyncio.get_running_loop().time(), pids))
         known = tuple(info(pid) for pid in pids if pid not in self._source.silent | ended)
         self._answers.put_nowait(Ack(id=command_id, is_ok=True, processes=known, gone=ended))
+
+    def _closer(self, command_id: int, do: str) -> None:
+        self._source.closer.append(do)
+        look = self._source.kindred
+        if do == "kindred" and look is not None:
+            self._answers.put_nowait(KindredTold(kindred=replace(look, id=command_id)))
+            self._answers.put_nowait(Ack(id=command_id, is_ok=True))
+            return
+        rows = self._source.variables if do == "environment" else ()
+        error = "" if rows else "no"
+        self._answers.put_nowait(Ack(id=command_id, is_ok=bool(rows), error=error, variables=rows))
 
     def _scan(self, command_id: int, arguments: Mapping[str, object]) -> None:
         now_s = asyncio.get_running_loop().time()
@@ -153,6 +168,10 @@ class ScriptedSource:
         self.scan: Scan | None = None
         self.scans: list[tuple[float, bool]] = []
         """When each was asked for, and whether with maps."""
+        self.kindred: Kindred | None = None
+        self.variables: tuple[tuple[str, str], ...] = ()
+        self.closer: list[str] = []
+        """What else the hand was asked."""
         self._scripts = list(scripts)
         self.opened_s: list[float] = []
         self.streams: list[ScriptedStream] = []

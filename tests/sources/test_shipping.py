@@ -155,7 +155,7 @@ def test_what_goes_down_stdin() -> None:
 def test_all_of_it_fits_into_an_empty_pipe() -> None:
     """A host that does not read yet keeps nobody waiting."""
     for document in (shipping.sampler_payload(), shipping.hand_payload()):
-        assert len(shipping.with_options(document, b"{}")) < 65536 / 2
+        assert len(shipping.with_options(document, b"{}")) < 65536 * 3 / 4
 
 
 def test_the_shipped_payload_runs(fake_driver: FakeDriver, cache: Path) -> None:

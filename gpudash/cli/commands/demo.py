@@ -65,6 +65,7 @@ def put_earlier(folder: Path) -> None:
 
 def make_monitor(scenario: Scenario, seed: int, interval_s: float) -> FleetMonitor:
     """Return a monitor of a simulated fleet, with a past to draw."""
+    from gpudash.core.ownership import Note
     from gpudash.services.clock import SystemClock
     from gpudash.services.monitor import FleetMonitor
     from gpudash.services.past import seed as put_past
@@ -75,5 +76,8 @@ def make_monitor(scenario: Scenario, seed: int, interval_s: float) -> FleetMonit
     monitor = FleetMonitor(sources, clock, interval_s=interval_s)
     if len(sources) <= PAST_HOSTS:
         for past in prehistory(scenario, seed):
-            put_past(monitor.history, past.host, past.gpu, int(clock.now()), past.values)
+            now_s = int(clock.now())
+            put_past(monitor.history, past.host, past.gpu, now_s, past.values)
+            notes = (Note(now_s + at_s, shares) for at_s, shares in past.owners)
+            monitor.history.ownership.seed(past.host, past.gpu, notes)
     return monitor

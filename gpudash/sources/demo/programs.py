@@ -12,15 +12,15 @@ from typing import Any
 from gpudash.core import nvml
 from gpudash.core.families import INITIAL_PID_NAMESPACE
 from gpudash.core.wire import PROTOCOL
+from gpudash.sources.demo import closeups
+from gpudash.sources.demo.closeups import ROWS_A_LINE
 from gpudash.sources.demo.machine import H200, MIB, Holding, Instant, Machine, Slice
 from gpudash.sources.demo.noise import key_of
-from gpudash.sources.demo.scans import rest_of, roster_entry, rows_of
+from gpudash.sources.demo.scans import TICKS_A_SECOND, rest_of, roster_entry, rows_of
 from gpudash.sources.demo.tailing import Tails
 from gpudash.sources.demo.tasks import Task
 
 TOKEN = "gpudash-demo"
-TICKS_A_SECOND = 100
-ROWS_A_LINE = 24
 LEAST_INTERVAL_S, MOST_INTERVAL_S = 0.05, 3600.0
 
 
@@ -61,6 +61,11 @@ class _Program:
     def _ack(self, order: dict[str, Any], at_s: float, *, error: str = "", **more: object) -> bytes:
         said = {"ok": True} if not error else {"ok": False, "error": error}
         return self._line(at_s, t="ack", id=order["id"], **said, **more)
+
+    def _say(self, order: dict[str, Any], answer: closeups.Answer, at_s: float) -> bytes:
+        """Return the lines of an answer, then its ack."""
+        lines = [self._line(at_s, id=order["id"], **fields) for fields in answer.lines]
+        return b"".join(lines) + self._ack(order, at_s, error=answer.error, **answer.more)
 
     def _bye(self, reason: str, at_s: float) -> bytes:
         self.has_ended = True
@@ -160,6 +165,8 @@ class Sampler(_Program):
                 return self._rate(order, at_s)
             case "once":
                 return self._ack(order, at_s) + self.tick(at_s)
+            case "detail":
+                return self._say(order, closeups.detail(self._machine, order, at_s), at_s)
             case "release":
                 return self._ack(order, at_s) + self._bye("driver released", at_s)
         return super()._obey(order, at_s)
@@ -210,18 +217,16 @@ class Hand(_Program):
                 return self._processes(order, at_s)
             case "scan":
                 return self._scan(order, at_s)
-            case "leavings":
-                # Nobody here leaves shared memory or ports behind.
-                said: dict[str, object] = {"rows": [], "unread": 0, "ports": []}
-                return self._line(at_s, t="leavings", id=order["id"], **said) + self._ack(
-                    order, at_s
-                )
+            case "leavings" | "kindred" | "environment":
+                booted_s = -uptime_s(self._machine, 0.0)
+                answer = closeups.answer(self._machine, order, at_s, booted_s)
+                return self._say(order, answer, at_s)
             case "order" | "report" | "abort":
                 return self._carry(order, at_s)
             case "tail" | "untail" | "url":
                 told, error = self._tails.obey(order, at_s)
-                answer = b"".join(self._line(at_s, **one) for one in told)
-                return answer + self._ack(order, at_s, error=error) + self.pump(at_s)
+                said = b"".join(self._line(at_s, **one) for one in told)
+                return said + self._ack(order, at_s, error=error) + self.pump(at_s)
         return super()._obey(order, at_s)
 
     def _carry(self, command: dict[str, Any], at_s: float) -> bytes:
@@ -248,9 +253,8 @@ class Hand(_Program):
         pids = order.get("pids")
         if not isinstance(pids, list) or any(type(pid) is not int for pid in pids):
             return self._ack(order, at_s, error="pids is not a list of whole numbers")
-        known = self._machine.tasks(at_s)
+        known, told = self._machine.tasks(at_s), order.get("known") or ()
         rows = [self._process(known[pid], at_s) for pid in pids if pid in known]
-        told = order.get("known") or ()
         rows = [row for row in rows if [row["pid"], row["start"], row["state"]] not in told]
         gone = [pid for pid in pids if pid not in known]
         parts = [rows[start : start + ROWS_A_LINE] for start in range(0, len(rows), ROWS_A_LINE)]
@@ -270,9 +274,9 @@ class Hand(_Program):
             self._line(at_s, t="holders", id=order["id"], part=number, rows=part)
             for number, part in enumerate(parts)
         ]
-        rest = rest_of(self._machine, at_s, pids)
-        last: dict[str, Any] = {"part": len(parts), "last": True, "rows": [], **rest}
-        lines.append(self._line(at_s, t="holders", id=order["id"], whole=whole, **last))
+        last: dict[str, Any] = {"id": order["id"], "part": len(parts), "last": True, "rows": []}
+        last |= {"whole": whole, **rest_of(self._machine, at_s, pids)}
+        lines.append(self._line(at_s, t="holders", **last))
         return b"".join(lines) + self._ack(order, at_s)
 
     def _process(self, task: Task, at_s: float) -> dict[str, object]:
