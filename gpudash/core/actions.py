@@ -6,7 +6,8 @@ An action has the same id in each of them. What it does is a method of the same 
 from __future__ import annotations
 
 from gpudash.core.action import DASHBOARD as DASHBOARD
-from gpudash.core.action import DETAILS, ERRORS, LOG, PAGE, PLAN, STARTUPS
+from gpudash.core.action import DETAILS as DETAILS
+from gpudash.core.action import ERRORS, LOG, PAGE, PLAN, STARTUPS
 from gpudash.core.action import Action as Action
 from gpudash.core.action import Situation as Situation
 from gpudash.core.detailkeys import DETAIL_ACTIONS

@@ -12,8 +12,7 @@ from textual.binding import Binding, BindingType
 from textual.message import Message
 from textual.screen import Screen
 
-from gpudash.core.action import DETAILS
-from gpudash.core.actions import BY_ID, Action
+from gpudash.core.actions import BY_ID, DETAILS, Action
 from gpudash.core.model import Fleet
 from gpudash.services.clock import Clock
 from gpudash.services.detailing import Detailing
