@@ -75,6 +75,14 @@ ACTIONS = (
         screens=(DASHBOARD, DETAILS),
     ),
     Action(
+        "problem.next",
+        "n",
+        "next problem",
+        "Move to the next GPU that is lost, unknown, unexplained or held by a leftover.",
+        "next_problem",
+        needs="has_hosts",
+    ),
+    Action(
         "mark.toggle",
         "space",
         "mark",

@@ -16,7 +16,7 @@ from gpudash.core.families import Holder, unexplained_bytes
 from gpudash.core.gates import standing
 from gpudash.core.model import Fleet, GpuState, Host, Link, Owner
 from gpudash.core.query.language import EVERYTHING, Query
-from gpudash.core.query.matching import matches, subjects
+from gpudash.core.query.matching import Subject, matches, subjects
 from gpudash.core.verify import HostVerdict, Verdict
 
 PATIENCE_S = 5.0
@@ -161,6 +161,35 @@ def trouble(judged: HostVerdict, holders: tuple[Holder, ...]) -> int:
     if judged.verdict is Verdict.UNKNOWN:
         return 4
     return 5 if judged.verdict is Verdict.HELD else 6
+
+
+def problems(facts: Facts, shown: tuple[Shown, ...]) -> tuple[tuple[str, int], ...]:
+    """Return host and position of every GPU shown that something is wrong with, in order.
+
+    A host that is not read, or has no GPU, counts once, at its first row.
+    """
+    hosts = {host.name: host for host in facts.fleet.hosts}
+    found: list[tuple[str, int]] = []
+    for one in shown:
+        host = hosts.get(one.host)
+        if host is None:
+            continue
+        kept = range(len(host.gpus)) if one.gpus is None else one.gpus
+        if host.link is not Link.LIVE or not host.gpus:
+            found.append((host.name, next(iter(kept), 0)))
+            continue
+        asked = subjects(facts.judge(host), facts.holders(host), facts.now_s)
+        found += [(host.name, at) for at in kept if at < len(asked) and _is_wrong(asked[at])]
+    return tuple(found)
+
+
+def _is_wrong(subject: Subject) -> bool:
+    gpu, judged = subject.gpu, subject.judged
+    if gpu is None or judged is None or gpu.state is not GpuState.READ:
+        return True
+    if judged.verdict is Verdict.UNKNOWN or unexplained_bytes(gpu):
+        return True
+    return any(one.owner is Owner.LEFTOVER or one.is_dead for one in subject.holders)
 
 
 def _memory(host: Host) -> float:

@@ -103,6 +103,7 @@ class GpudashApp(ReloadingApp):
             self.register_theme(textual_theme(theme, depth))
         self.theme = self._themes[0].name
         self.animation_level = "none"
+        self.set_class(scene.glyphs.is_ascii, "-ascii")
         self.set_keymap(changed_keys(scene.actions.entries))
 
     def get_default_screen(self) -> DashboardScreen:

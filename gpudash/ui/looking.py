@@ -6,6 +6,7 @@ import json
 from functools import partial
 from pathlib import Path
 
+from textual import events
 from textual.app import App
 from textual.command import CommandPalette
 
@@ -16,6 +17,7 @@ from gpudash.services.recorder import utc_now
 from gpudash.ui.acting import ActingApp
 from gpudash.ui.giving import copy_out, save_out
 from gpudash.ui.paint.frame import is_nothing_to_watch
+from gpudash.ui.paint.spans import as_ascii
 from gpudash.ui.paint.view import Density
 from gpudash.ui.palette import Command, action_command, command_palette
 from gpudash.ui.screens.dashboard import DashboardScreen
@@ -50,6 +52,12 @@ class LookingApp(ActingApp):
         self.repaint()
         self._dashboard.keep_in_sight(self._scene.focus, self._scene.cursor)
 
+    def action_next_problem(self) -> None:
+        """Move the cursor to the next thing that is wrong."""
+        if not self._scene.next_problem(self._monitor.fleet):
+            self.notify("nothing is wrong on what is shown", timeout=3, markup=False)
+        self._show_cursor()
+
     def action_mark(self) -> None:
         """Mark the GPU under the cursor, a whole host where each is one row."""
         by_host = self._dashboard.shown_density is Density.CELL
@@ -77,6 +85,11 @@ class LookingApp(ActingApp):
         if not is_nothing_to_watch(self._monitor.fleet):
             scene = self._scene
             self.push_screen(FilterScreen(self._ink, scene.glyphs, scene.filter, self._show_filter))
+
+    def on_key(self, event: events.Key) -> None:
+        """Give the prompt what was typed before it was there; else it would be nobody's."""
+        if isinstance(self.screen, FilterScreen):
+            self.screen.take(event)
 
     def _show_filter(self, text: str, query: Query) -> str:
         """Show what a filter finds; return how much that is."""
@@ -146,7 +159,7 @@ class LookingApp(ActingApp):
         fleet = self._monitor.fleet
         situation = self._scene.situation(fleet, is_cleaning=self._cleanups.is_running)
         actions = self._scene.actions.available(situation)
-        return (
+        found = (
             *(action_command(one, partial(self.run_action, one.action)) for one in actions),
             *(
                 Command(f"filter {text}", "Show only what matches.", partial(self._filter_by, text))
@@ -158,3 +171,6 @@ class LookingApp(ActingApp):
                 for theme in self._themes
             ),
         )
+        if not self._scene.glyphs.is_ascii:
+            return found
+        return tuple(one._replace(title=as_ascii(one.title)) for one in found)

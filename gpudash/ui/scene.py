@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 
 from gpudash.core.actions import Situation
-from gpudash.core.arranging import NOT_ARRANGED, Arrangement, Facts, Sort, arranged
+from gpudash.core.arranging import NOT_ARRANGED, Arrangement, Facts, Sort, arranged, problems
 from gpudash.core.model import Fleet
 from gpudash.core.query.language import EVERYTHING, Query
 from gpudash.core.telling import Told, document, told_table
@@ -234,6 +234,17 @@ class Scene:
         if places:
             at = names.index(self.focus) if self.focus in names else 0
             self.focus, self.cursor = places[(at + step) % len(places)]
+
+    def next_problem(self, fleet: Fleet) -> bool:
+        """Move the cursor to the next thing that is wrong, round and round; False for none."""
+        wrong = problems(self._facts(fleet), self.arrangement.shown)
+        if not wrong:
+            return False
+        order = {place: number for number, place in enumerate(self._places(fleet))}
+        here = order.get((self.focus or "", self.cursor), -1)
+        later = [place for place in wrong if order.get(place, -1) > here]
+        self.focus, self.cursor = (later or wrong)[0]
+        return True
 
     def toggle_mark(self, fleet: Fleet, *, by_host: bool) -> None:
         """Mark the GPU under the cursor or take its mark away; by host: all its GPUs shown."""

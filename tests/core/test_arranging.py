@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from gpudash.core.arranging import Arrangement, Facts, Shown, Sort, arranged, natural
+from gpudash.core.arranging import Arrangement, Facts, Shown, Sort, arranged, natural, problems
 from gpudash.core.families import holders
 from gpudash.core.model import Fleet, Host, Link
 from gpudash.core.query.language import EVERYTHING, Query, parse
@@ -139,3 +139,17 @@ def test_the_same_arrangement_is_the_same_value() -> None:
     before = arrange(fleet)
     assert arrange(fleet, before, is_quiet=True) is before
     assert before.query == EVERYTHING
+
+
+def wrong(fleet: Fleet, text: str = "") -> list[str]:
+    facts = Facts(fleet, judge_host, lambda host: holders(host, fleet.letters), fleets.NOW)
+    found = problems(facts, arrange(fleet, text=text).shown)
+    return [f"{name.rpartition('@')[2]}:{at}" for name, at in found]
+
+
+def test_what_is_wrong_is_found_in_the_order_of_the_screen() -> None:
+    assert wrong(fleets.three_hosts()) == ["gpu-b:0", "gpu-c:5", "gpu-c:7"]
+    assert wrong(fleets.three_hosts(), "gpu>=7") == ["gpu-b:7", "gpu-c:7"]
+    assert wrong(fleets.busy()) == []
+    assert wrong(fleets.errors())[:4] == ["gpu-d:0", "gpu-e:0", "gpu-f:0", "gpu-g:0"]
+    assert set(wrong(Fleet(hosts=(fleets.odd_host(),)))) >= {f"odd:{at}" for at in range(7)}

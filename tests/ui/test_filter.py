@@ -132,6 +132,21 @@ async def test_an_action_is_about_what_is_shown_of_a_host() -> None:
         assert target.scope is not None
 
 
+@pytest.mark.parametrize("text", ["cCyq!", "user=me", "vllm gpu=6"])
+async def test_keys_that_come_at_once_are_text_and_nothing_else(text: str) -> None:
+    async with showing(fleets.three_hosts(), 120, 60) as shown:
+        for char in f"/{text}":
+            name = {"/": "slash", "!": "exclamation_mark"}.get(char, NAMES.get(char, char))
+            key = events.Key(name, char)
+            key.set_sender(shown.app)
+            shown.app.post_message(key)
+        await shown.pilot.pause()
+        await shown.pilot.pause()
+        assert isinstance(shown.app.screen, FilterScreen)
+        assert shown.rows()[-2].rstrip() == f" /{text}"
+        assert shown.monitor.said == ["start"]
+
+
 async def test_a_paste_is_text() -> None:
     async with showing(fleets.three_hosts(), 120, 60) as shown:
         await shown.press("slash")
@@ -177,3 +192,23 @@ async def test_every_density_and_size_holds(density: Density, size: tuple[int, i
         await shown.press("enter", *["down"] * 12, "o", "home")
         assert len(shown.rows()) == size[1]
         assert shown.text().isascii()
+
+
+async def test_n_walks_over_what_is_wrong() -> None:
+    async with showing(fleets.three_hosts(), 120, 24) as shown:
+        seen = []
+        for _ in range(4):
+            await shown.press("n")
+            seen.append((shown.scene.focus, shown.scene.cursor))
+            assert "▌" in shown.text()
+        assert seen == [
+            ("root@gpu-b", 0),
+            ("root@gpu-c", 5),
+            ("root@gpu-c", 7),
+            ("root@gpu-b", 0),
+        ]
+    async with showing(fleets.idle()) as shown:
+        await shown.press("n")
+        assert [one.message for one in shown.app._notifications] == [
+            "nothing is wrong on what is shown"
+        ]

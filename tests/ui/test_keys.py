@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+import re
+from dataclasses import replace
+
 import pytest
 from textual.command import CommandPalette
 
 from gpudash.core.actions import ACTIONS, DASHBOARD
 from gpudash.core.keymap import actions_with
+from gpudash.core.model import Kin
+from gpudash.ui.paint.frame import FrameView, frame_rows
+from gpudash.ui.paint.glyphs import ASCII
 from gpudash.ui.screens.errors import ErrorsScreen
 from gpudash.ui.screens.help import HelpScreen
 from tests.ui import fleets
@@ -112,3 +118,34 @@ async def test_text_of_the_palette_is_no_markup() -> None:
         shown.app._commands = lambda: (command,)
         await found(shown, "not red")
         assert "[red]not red" in shown.text()
+
+
+@pytest.mark.parametrize("key", ["question_mark", "e", "colon", "slash"])
+async def test_dialogs_are_ascii_where_the_screen_is(key: str) -> None:
+    async with showing(fleets.errors(), 100, 30, glyphs=ASCII) as shown:
+        await shown.press(key)
+        await shown.app.workers.wait_for_complete()
+        await shown.pilot.pause()
+        # The column of a scrollbar is the terminal's background, in any character.
+        for row in shown.rows():
+            assert re.sub("[▁-█ ]", "", row).isascii(), row
+
+
+def test_the_head_of_the_holders_names_the_key_that_counts() -> None:
+    (host,) = fleets.busy().hosts
+    one = host.processes[0]
+    kin = Kin(
+        root_pid=one.pid,
+        root_start_ticks=one.start_ticks,
+        members=frozenset({(one.pid, one.start_ticks)}),
+        dead=frozenset(),
+        is_leftover=False,
+        verb="ask",
+        words="1 client",
+        evidence="",
+    )
+    fleet = fleets.lettered(replace(host, kin=(kin,)))
+    view = FrameView(fleet=fleet, now_s=fleets.NOW, renamed={"c": "f9"})
+    text = "\n".join("".join(part for part, _ in row) for row in frame_rows(view, 120, 40))
+    assert "f9 would" in text
+    assert "c would" not in text

@@ -154,7 +154,8 @@ def compose(view: FrameView, width: int, height: int, ledger: Ledger | None = No
     story = _story(view, judged, tally(Fleet(), ()) if is_welcome else count, width)
     room = height - layout.header - layout.banner - layout.footer
     problem = fleet.hosts[0].problem if fleet.hosts else None
-    panel = HoldersView(table, count, view.now_s, view.wall_of, glyphs)
+    clean_key = view.renamed.get("c", "c")
+    panel = HoldersView(table, count, view.now_s, view.wall_of, glyphs, clean_key=clean_key)
     first: tuple[Row, ...] = ()
     keys = view.keys
     if is_welcome:

@@ -40,6 +40,8 @@ class HoldersView(NamedTuple):
     wall_of: WallClock
     glyphs: Glyphs
     has_focus: bool = False
+    clean_key: str = "c"
+    """As it is written on the screen."""
 
 
 def holders_height(table: tuple[HolderRow, ...]) -> int:
@@ -55,7 +57,7 @@ def holders_rows(view: HoldersView, width: int, height: int) -> tuple[Row, ...]:
     several = len(view.sums.hosts) > 1
     columns = holder_columns(width, host_width(view.table) if several else 0, map_width(view.table))
     has_plan = any(row.verb for row in view.table)
-    body = [_head(columns, has_plan=has_plan)] if view.table else [_none(view)]
+    body = [_head(columns, view.clean_key if has_plan else "")] if view.table else [_none(view)]
     body += _table_rows(view, columns, height - 3)
     body = [*body, *[()] * (height - 2 - len(body))][: height - 2]
     start = (Piece((("holders", "text-strong b"),)),)
@@ -126,14 +128,16 @@ def _sums(view: HoldersView) -> tuple[Piece, ...]:
     return (Piece(row, 1),)
 
 
-def _head(columns: HolderColumns, *, has_plan: bool) -> Row:
+def _head(columns: HolderColumns, clean_key: str) -> Row:
     text = " " * 5 + left("who", columns.who)
     text += left("user", columns.user) if columns.user else ""
     text += left("host", columns.host) if columns.host else ""
     text += left("GPUs", columns.gpus) + " " + right("memory", columns.memory)
     text += "  " + left("since", columns.since) if columns.since == 19 else " " + right("since", 7)
     text += (
-        "  " + left("c would" if has_plan else "processes", columns.state) if columns.state else ""
+        "  " + left(f"{clean_key} would" if clean_key else "processes", columns.state)
+        if columns.state
+        else ""
     )
     return ((text, "text-muted"),)
 

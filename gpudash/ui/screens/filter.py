@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import ClassVar
 
+from textual import events
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Horizontal
@@ -43,6 +44,7 @@ class FilterScreen(ModalScreen[None]):
         self._changed = changed
         self._glyphs = glyphs
         self._mistake: Mistake | None = None
+        self._early = ""
         self._head = Rows(ink, id="prompt")
         self._input = Input(text, compact=True, max_length=MOST_CHARACTERS, select_on_focus=False)
         self._hint = Rows(ink, id="hint")
@@ -57,8 +59,29 @@ class FilterScreen(ModalScreen[None]):
     def on_mount(self) -> None:
         """Say what can be typed."""
         self._head.show((prompt_row(),), 2)
-        self._input.cursor_position = len(self._before)
-        self._look(self._before)
+        text = self._before + self._early
+        self._input.value = text
+        self._input.cursor_position = len(text)
+        self._input.focus()
+        self._look(text)
+
+    def on_key(self, event: events.Key) -> None:
+        """Take what was typed before the line had the focus."""
+        self.take(event)
+
+    def take(self, event: events.Key) -> None:
+        """Take a key that came too early for the line: nothing that was typed is lost.
+
+        What the line itself took never comes by here.
+        """
+        if not event.is_printable or not event.character:
+            return
+        event.stop()
+        event.prevent_default()
+        if self._input.is_mounted:
+            self._input.insert_text_at_cursor(event.character)
+        else:
+            self._early += event.character
 
     def on_resize(self) -> None:
         """Lay out at the new size."""

@@ -11,6 +11,7 @@ from textual.containers import Vertical, VerticalScroll
 from textual.screen import ModalScreen
 
 from gpudash.ui.bindings import bound
+from gpudash.ui.paint.spans import as_ascii
 
 _SMALL_BELOW = (60, 14)
 """Columns and rows: below, no screen is left to see behind a dialog."""
@@ -60,6 +61,10 @@ class PageScreen(ModalScreen[None]):
 
     def on_mount(self) -> None:
         """Lay out before anything is drawn."""
+        if self.app.has_class("-ascii"):
+            title, subtitle = self._dialog.border_title, self._dialog.border_subtitle
+            self._dialog.border_title = as_ascii(title or "")
+            self._dialog.border_subtitle = as_ascii(subtitle or "")
         self._fit(self.app.size.width, self.app.size.height)
 
     def on_resize(self, event: events.Resize) -> None:
