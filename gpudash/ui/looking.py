@@ -8,7 +8,6 @@ from pathlib import Path
 
 from textual import events
 from textual.app import App
-from textual.command import CommandPalette
 
 from gpudash.config.folders import state_folder
 from gpudash.core.names import printable_lines
@@ -19,7 +18,7 @@ from gpudash.ui.giving import copy_out, save_out
 from gpudash.ui.paint.frame import is_nothing_to_watch
 from gpudash.ui.paint.spans import as_ascii
 from gpudash.ui.paint.view import Density
-from gpudash.ui.palette import Command, action_command, command_palette
+from gpudash.ui.palette import Command, PaletteScreen, action_command
 from gpudash.ui.screens.dashboard import DashboardScreen
 from gpudash.ui.screens.filter import FilterScreen
 from gpudash.ui.strips import Ink
@@ -152,8 +151,8 @@ class LookingApp(ActingApp):
 
     def action_palette(self) -> None:
         """Search what there is to do."""
-        if not isinstance(self.screen, CommandPalette):
-            self.push_screen(command_palette(self._commands))
+        if not isinstance(self.screen, PaletteScreen):
+            self.push_screen(PaletteScreen(self._commands))
 
     def _commands(self) -> tuple[Command, ...]:
         fleet = self._monitor.fleet

@@ -6,13 +6,13 @@ import re
 from dataclasses import replace
 
 import pytest
-from textual.command import CommandPalette
 
 from gpudash.core.actions import ACTIONS, DASHBOARD
 from gpudash.core.keymap import actions_with
 from gpudash.core.model import Kin
 from gpudash.ui.paint.frame import FrameView, frame_rows
 from gpudash.ui.paint.glyphs import ASCII
+from gpudash.ui.palette import PaletteScreen
 from gpudash.ui.screens.errors import ErrorsScreen
 from gpudash.ui.screens.help import HelpScreen
 from tests.ui import fleets
@@ -74,7 +74,7 @@ async def test_pages_scroll_by_the_same_keys() -> None:
 
 async def found(shown: Shown, words: str) -> None:
     await shown.press("colon")
-    assert isinstance(shown.app.screen, CommandPalette)
+    assert isinstance(shown.app.screen, PaletteScreen)
     await shown.press(*words)
     await shown.app.workers.wait_for_complete()
     await shown.pilot.pause()
@@ -92,9 +92,9 @@ async def test_the_palette_finds_actions_and_themes() -> None:
         await shown.pilot.pause()
         assert shown.app.theme == "gpudash-light"
         await shown.press("ctrl+p")
-        assert isinstance(shown.app.screen, CommandPalette)
+        assert isinstance(shown.app.screen, PaletteScreen)
         await shown.press("escape")
-        assert not isinstance(shown.app.screen, CommandPalette)
+        assert not isinstance(shown.app.screen, PaletteScreen)
 
 
 async def test_the_palette_offers_only_what_can_be_done() -> None:
