@@ -24,6 +24,7 @@ from gpudash.ui.paint.glyphs import Glyphs
 from gpudash.ui.paint.spans import Row
 from gpudash.ui.paint.story import Keys, Stand, Story, stand_after, tell
 from gpudash.ui.paint.tally import is_read, tally
+from gpudash.ui.plots import Area, areas, has_charts
 from gpudash.ui.scene import Scene
 
 
@@ -123,11 +124,9 @@ def _slows_at(detail: Detailed) -> int | None:
 def draw_areas(
     curves: tuple[Curve, ...], width: int, height: int, *, is_ascii: bool
 ) -> tuple[Row, ...]:
-    """Draw curves with plotext, which is imported with the first one."""
-    from gpudash.ui.plots import Area, areas
-
+    """Draw curves with plotext; until that is imported there is nothing but room for them."""
     drawn = tuple(Area(0, heights, style) for heights, style in curves)
-    return areas(drawn, width, height, is_ascii=is_ascii)
+    return areas(drawn if has_charts() else (), width, height, is_ascii=is_ascii)
 
 
 def _trail(monitor: FleetMonitor, name: str, window: Window) -> Trail:

@@ -170,7 +170,7 @@ async def test_keys_of_the_app_work_there() -> None:
         await shown.press("enter", "t")
         assert shown.app.theme == "gpudash-light"
         await shown.press("question_mark")
-        assert "Colours say who" in shown.text()
+        assert "─ help ─" in shown.text()
         await shown.press("escape", "e")
         assert "No open problem." in shown.text()
         await shown.press("escape", "p")

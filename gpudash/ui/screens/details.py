@@ -6,13 +6,12 @@ from collections.abc import Callable
 from functools import partial
 from typing import ClassVar
 
-from textual import events
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
-from textual.message import Message
 from textual.screen import Screen
 
-from gpudash.core.actions import BY_ID, DETAILS, Action
+from gpudash.core.action import DETAILS, Action
+from gpudash.core.actions import BY_ID
 from gpudash.core.model import Fleet
 from gpudash.services.clock import Clock
 from gpudash.services.detailing import Detailing
@@ -23,10 +22,12 @@ from gpudash.ui.giving import copy_out
 from gpudash.ui.paint.details import details_rows, details_text, tree_place
 from gpudash.ui.paint.detailtree import row_at
 from gpudash.ui.paint.detailview import DetailsView, Page
+from gpudash.ui.plots import load_charts
 from gpudash.ui.scene import Scene
 from gpudash.ui.screens.environment import EnvironmentScreen
 from gpudash.ui.screens.errors import simulated_line
 from gpudash.ui.strips import Ink
+from gpudash.ui.widgets.detailrows import DetailRows
 from gpudash.ui.widgets.keyed import KeyedRows
 
 _HERE = {
@@ -50,21 +51,6 @@ _OF_THE_APP = (
     "app.help",
     "app.quit",
 )
-
-
-class DetailRows(KeyedRows):
-    """The whole screen as rows; says which row was clicked where there is no key."""
-
-    class RowClicked(Message):
-        """A row was clicked."""
-
-        def __init__(self, y: int) -> None:
-            super().__init__()
-            self.y = y
-
-    def on_click(self, event: events.Click) -> None:
-        """Tell of the row; of keys tells what this is made from, which gets the click as well."""
-        self.post_message(self.RowClicked(event.y))
 
 
 class DetailsScreen(Screen[None]):
@@ -117,6 +103,12 @@ class DetailsScreen(Screen[None]):
         """Show what is known before anything is asked."""
         self._turn()
         self._looking.start()
+        self.show_now()
+        self.call_after_refresh(self._draw_charts)
+
+    def _draw_charts(self) -> None:
+        """Draw curves too: a key is answered before plotext is imported."""
+        load_charts()
         self.show_now()
 
     async def on_unmount(self) -> None:
