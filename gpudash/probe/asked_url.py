@@ -4,13 +4,12 @@ Who owns the port is told as well: an old server that still listens answers 200 
 """
 
 import http.client
-import os
 import threading
 from urllib.parse import urlsplit
 
-MOST_OWNERS = 20
+from gpudash.probe.ports import owners_of
+
 LONGEST_S = 60.0
-LISTENING = "0A"
 
 
 def answer_url(command, wire):
@@ -33,7 +32,7 @@ def _work(command, wire, parts, port, timeout):
         status = _ask(parts, port, timeout)
     except Exception as raised:
         error = _words(raised)
-    wire.send(t="url", id=command["id"], status=status, error=error, pids=owners(port))
+    wire.send(t="url", id=command["id"], status=status, error=error, pids=owners_of(port))
     wire.ack(command)
 
 
@@ -59,38 +58,3 @@ def _words(error):
     if isinstance(error, OSError) and "timed out" in str(error):
         return "no answer in time"
     return str(error) or type(error).__name__
-
-
-def owners(port):
-    """Return the pids that listen on a port of this host and can be seen."""
-    inodes = set()
-    for name in ("tcp", "tcp6"):
-        try:
-            with open("/proc/net/%s" % name) as table:
-                for line in table:
-                    words = line.split()
-                    if len(words) > 9 and words[3] == LISTENING:
-                        if int(words[1].rpartition(":")[2], 16) == port:
-                            inodes.add("socket:[%s]" % words[9])
-        except OSError:
-            continue
-    if not inodes:
-        return []
-    return [int(name) for name in os.listdir("/proc") if name.isdigit() and _has(name, inodes)][
-        :MOST_OWNERS
-    ]
-
-
-def _has(pid, links):
-    folder = "/proc/%s/fd" % pid
-    try:
-        names = os.listdir(folder)
-    except OSError:
-        return False
-    for name in names:
-        try:
-            if os.readlink(folder + "/" + name) in links:
-                return True
-        except OSError:
-            continue
-    return False

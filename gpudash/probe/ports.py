@@ -5,7 +5,6 @@ import os
 import socket
 
 from gpudash.probe.connections import LISTENING, MAX_TABLE
-from gpudash.probe.line import read_file
 from gpudash.probe.processes import process
 
 MOST_OWNERS = 8
@@ -15,14 +14,22 @@ def listening(port):
     """Return the inodes of the sockets that listen on a port."""
     found = set()
     for name in ("tcp", "tcp6"):
-        text = read_file("/proc/self/net/%s" % name, MAX_TABLE) or b""
-        for line in text.decode("ascii", "replace").splitlines()[1:]:
+        for line in _table(name).decode("ascii", "replace").splitlines()[1:]:
             words = line.split()
             if len(words) < 10 or words[3] != LISTENING:
                 continue
             if int(words[1].rpartition(":")[2], 16) == port:
                 found.add("socket:[%s]" % words[9])
     return found
+
+
+def _table(name):
+    """Return a table of sockets whole: the kernel gives a page of it at a time."""
+    try:
+        with open("/proc/self/net/%s" % name, "rb") as table:
+            return table.read(MAX_TABLE)
+    except OSError:
+        return b""
 
 
 def owners_of(port):

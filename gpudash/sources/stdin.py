@@ -35,13 +35,29 @@ class StdinStream:
             return acks
         if not self._tail:
             await asyncio.get_running_loop().create_future()
-        data = await asyncio.to_thread(os.read, self._fd, _PIECE_BYTES)
+        await self._readable()
+        data = os.read(self._fd, _PIECE_BYTES)
         at, self._offset = self._offset, self._offset + len(data)
         number = self._tail
         if not data:
             self._tail = 0
         note = "" if data else "ended"
         return [LogTold(id=number, told=LogPiece(data=data, offset=at, inode=None, note=note))]
+
+    async def _readable(self) -> None:
+        """Wait until a read does not wait: a thread that did would keep us from leaving."""
+        loop = asyncio.get_running_loop()
+        ready = asyncio.Event()
+        try:
+            loop.add_reader(self._fd, ready.set)
+        except (PermissionError, NotImplementedError):
+            # A plain file is always readable, and no loop can watch one.
+            await asyncio.sleep(0)
+            return
+        try:
+            await ready.wait()
+        finally:
+            loop.remove_reader(self._fd)
 
     def send(self, command_id: int, do: str, arguments: Mapping[str, object]) -> None:
         """Take a command; what is none of stdin's is refused."""

@@ -131,6 +131,36 @@ def test_stdin(gpudash_command: Runner, tmp_path: Path, started: list[Running]) 
     assert running.done().code == 0
 
 
+def test_stdin_that_says_nothing_does_not_keep_us(
+    gpudash_command: Runner, started: list[Running]
+) -> None:
+    running = Running(gpudash_command, "--log", "-")
+    started.append(running)
+    assert running.process.stdin is not None
+    running.process.stdin.write(READY[:2000])
+    running.process.stdin.flush()
+    running.says("launch")
+    running.process.send_signal(signal.SIGINT)
+    # It leaves while its stdin is still open.
+    assert running.process.wait(PATIENCE_S) == 130
+    running.done()
+
+
+def test_stdin_that_is_a_file(gpudash_command: Runner, tmp_path: Path) -> None:
+    path = tmp_path / "srv.log"
+    path.write_bytes(READY)
+    with path.open("rb") as file:
+        done = subprocess.run(
+            command("follow", "--log", "-"),
+            env=gpudash_command.env(None),
+            cwd=gpudash_command.folder,
+            stdin=file,
+            capture_output=True,
+            timeout=PATIENCE_S,
+        )
+    assert (done.returncode, b"READY" in done.stdout) == (0, True)
+
+
 def test_stdin_that_ends(gpudash_command: Runner, started: list[Running]) -> None:
     running = Running(gpudash_command, "--log", "-")
     started.append(running)

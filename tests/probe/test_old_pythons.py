@@ -74,11 +74,26 @@ def test_sampler_and_hand(fake_driver: FakeDriver, version: str, tmp_path: Path)
         assert hand.of("exited")["code"] == 3
         hand.send(5, "launch", argv=["no-such-program"], cwd=str(tmp_path))
         assert "no such program" in hand.of("ack", id=5)["error"]
+        follow_logs(hand, tmp_path)
         assert hand.child.errors() == ""
     assert isinstance(answer, Ack)
     assert isinstance(scanned, Scanned)
     assert scanned.scan.process(os.getpid()) is not None
     assert answer.processes[0].pid == os.getpid()
+
+
+def follow_logs(hand: Program, folder: Path) -> None:
+    """Let a hand read a file and a command, and ask a URL."""
+    path = folder / "x.log"
+    path.write_bytes(b"hello\n")
+    hand.send(6, "tail", of={"path": str(path)}, once=True)
+    hand.of("log", id=6, note="ended")
+    hand.send(7, "tail", of={"argv": ["cat", str(path)]})
+    assert hand.of("log", id=7, note="ended")["code"] == 0
+    hand.send(8, "url", url="http://127.0.0.1:1/health", timeout_s=2)
+    assert hand.of("url", id=8)["error"] == "refused"
+    said = [line for line in hand.lines if line["t"] == "log" and line.get("data")]
+    assert [line["data"] for line in said] == ["aGVsbG8K", "aGVsbG8K"]
 
 
 def test_the_syntax_is_that_of_3_6() -> None:

@@ -413,6 +413,20 @@ def test_a_container_that_was_killed() -> None:
     run(test)
 
 
+def test_a_pod_that_was_restarted_tells_the_cause_of_its_last_run() -> None:
+    async def test() -> None:
+        pod = LogSource(kind="pod", value="prod/srv-0")
+        host = FakeHost(data=b"loading\n", has_ended=True)
+        host.managers = ["Running 0:::", "Running 1::137:"]
+        done = await following(host, pod).run()
+        tails = host.asked("tail")
+        assert "previous" not in tails[0]
+        assert tails[1]["previous"] is True
+        assert (done.startup.outcome, done.exit_code) == (Outcome.FAILED, 137)
+
+    run(test)
+
+
 def test_what_was_learned_is_kept_for_the_next_one(tmp_path: Path) -> None:
     async def test() -> None:
         past = Past(tmp_path / "state" / "startups.jsonl")

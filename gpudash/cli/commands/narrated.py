@@ -15,9 +15,11 @@ from gpudash.cli.settings import configured
 from gpudash.cli.ways import ways_of
 from gpudash.config.markers import load_catalog
 from gpudash.core.errors import ExitCode, UsageError
+from gpudash.core.events import Event, Hello
+from gpudash.core.model import Host
 from gpudash.core.record import ended
 from gpudash.core.startup import report
-from gpudash.core.startup.following import Followed
+from gpudash.core.startup.following import Followed, FollowSpec
 from gpudash.core.startup.model import Outcome
 from gpudash.core.startup.narration import Said, running_words, told
 from gpudash.core.units import format_duration, parse_duration
@@ -91,6 +93,7 @@ async def _follow(
         if can_ask():
             await enter(hosts, LOGIN_LIMIT_S)
         if not plan.once:
+            monitor.listeners.append(lambda event, _, host: _heed(event, spec, host))
             monitor.start()
         running = asyncio.ensure_future(following.run())
         await asyncio.wait(
@@ -111,6 +114,20 @@ async def _follow(
             await asyncio.gather(task, return_exceptions=True)
         await monitor.stop()
         await hosts.close()
+
+
+def _heed(event: Event, spec: FollowSpec, host: Host) -> None:
+    if isinstance(event, Hello):
+        _check_scope(spec, host)
+
+
+def _check_scope(spec: FollowSpec, host: Host) -> None:
+    """Say once when a GPU that was named is none of the host's."""
+    if spec.scope is not None:
+        try:
+            spec.scope.select(host.name, host.gpus)
+        except UsageError as error:
+            diagnostics.say(f"gpudash: {error.message}; its memory is not watched")
 
 
 def _stdin(source: HostSource) -> HostSource:

@@ -255,6 +255,8 @@ class Following:
         tails = [number for number, (what, _) in self._asked.items() if what == _TAIL]
         if managed is not None:
             self._case.take_managed(managed, now_s)
+        if managed is not None and managed.last_code and _has_restarted(before, managed):
+            self._case.take_exit(managed.last_code, now_s)
         if self._has_log_ended:
             if managed is None or not managed.is_running:
                 self._case.end_log(now_s)

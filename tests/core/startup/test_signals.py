@@ -7,6 +7,8 @@ from dataclasses import replace
 import pytest
 
 from gpudash.config.markers import load_catalog
+from gpudash.core.model import Host
+from gpudash.core.scope import parse_scope
 from gpudash.core.startup import health, life
 from gpudash.core.startup.ending import LAST_WORDS_S, LINGER_S, Standing, ending_of
 from gpudash.core.startup.following import FollowSpec, LogSource
@@ -17,6 +19,8 @@ from gpudash.core.startup.model import Arrived, ProbeHealth, Startup
 from gpudash.core.startup.naming import command_words, history_key, name_of
 from gpudash.core.startup.place import Place, anchors_of, tail_arguments, taken
 from gpudash.core.startup.tracker import Tracker, snapshot, step
+from gpudash.core.startup.watched import watched_of
+from tests.core.making import GIB, HOST, hello, host_of, process, reading, roster, sample, told
 
 CATALOG = load_catalog()
 SGLANG = b"[2026-01-14 03:22:08] server_args=ServerArgs(model_path='m', port=31000, tp_size=8)\n"
@@ -213,6 +217,47 @@ def test_silence_with_reads_is_work() -> None:
     still = life.stalled(startup(loading), replace(idle, active_s=10.0), 310.0)
     assert still is not None
     assert still.text.startswith("no sign of progress for 5m 00s (disk read 0 B/s; CPU idle")
+
+
+# -- which GPUs it is on -----------------------------------------------------------------------
+
+SPEC = FollowSpec(host=HOST, source=LogSource(kind="path", value="/x"))
+
+
+def eight(*holding: tuple[int, int]) -> Host:
+    """Return a host with eight GPUs on which these pids hold 1 GiB."""
+    pids = dict(holding)
+    readings = [
+        reading(GIB, process(pids[index]), utilisation_pct=index)
+        if index in pids
+        else reading(0, utilisation_pct=0)
+        for index in range(8)
+    ]
+    return host_of(told(hello(*roster(8)), sample(1, *readings)))
+
+
+def test_its_gpus_are_those_that_its_processes_hold() -> None:
+    host = eight((1, 70), (2, 71), (5, 99))
+    found = watched_of(host, SPEC, (), frozenset({70, 71}))
+    uuids = [gpu.info.uuid for gpu in host.gpus]
+    assert found.uuids == (uuids[1], uuids[2])
+    assert found.used_bytes == {uuids[1]: GIB, uuids[2]: GIB}
+    assert found.busy_pct == 2
+    assert watched_of(host, SPEC, (), frozenset()).uuids == ()
+
+
+def test_a_gpu_that_was_held_stays_watched_when_its_rank_is_dead() -> None:
+    host = eight()
+    known = (host.gpus[1].info.uuid or "",)
+    found = watched_of(host, SPEC, known, frozenset())
+    assert (found.uuids, found.used_bytes) == (known, {known[0]: 0})
+
+
+def test_named_gpus_are_watched_and_no_others() -> None:
+    host = eight((1, 70))
+    spec = replace(SPEC, scope=parse_scope("3,5"))
+    found = watched_of(host, spec, (), frozenset({70}))
+    assert found.uuids == (host.gpus[3].info.uuid, host.gpus[5].info.uuid)
 
 
 # -- places, names, ends -----------------------------------------------------------------------
