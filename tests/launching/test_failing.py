@@ -15,7 +15,8 @@ def check(done: Ran, show: Show, log: str) -> None:
     expected = show.expected(log)["failure"]
     assert done.code == 7, done.err
     assert done.document["spoke"] == "gpudash"
-    assert (done.failure["kind"], done.failure["line"]) == (expected["kind"], expected["line"])
+    found = (done.failure["kind"], done.failure["line"])
+    assert found == (expected["kind"], expected["line"]), (done.failure, done.err)
     assert done.failure["message"] == expected["message"]
     assert expected["message"] in done.err
 
