@@ -11,6 +11,7 @@ import subprocess
 
 from gpudash.probe.line import now
 from gpudash.probe.ports import why_taken
+from gpudash.probe.surroundings import why_not_launchable
 
 MOST_CHECKS = 32
 COMMAND_S = 30.0
@@ -128,7 +129,14 @@ def _outcome(child, read, until):
                 continue
 
 
+def launchable(check):
+    """Tell whether a command could be started: its folder, environment, program and log."""
+    why = why_not_launchable(check["of"])
+    return not why, why or "%s can be started" % check["of"]["argv"][0]
+
+
 KINDS = {
+    "launchable": launchable,
     "port_free": port_free,
     "path_exists": path_exists,
     "free_disk": free_disk,

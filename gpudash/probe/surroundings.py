@@ -5,6 +5,7 @@ Whatever is missing or can't be had is an error with a reason, before anything w
 
 import os
 import pwd
+import shutil
 import stat
 import subprocess
 import sys
@@ -157,3 +158,27 @@ class Log(object):
 def _name_of(command):
     name = command.get("name")
     return (name if isinstance(name, str) and name else os.path.basename(command["argv"][0]))[:80]
+
+
+def why_not_launchable(command):
+    """Return why a command can't be started as it is; empty where nothing is seen against it."""
+    try:
+        check(command)
+        folder = folder_of(command.get("cwd"))
+        env = environment(command, folder)
+    except NotLaunched as error:
+        return str(error)
+    program = command["argv"][0]
+    if "/" in program:
+        path = os.path.join(folder, program)
+        if not os.path.exists(path):
+            return "%s: no such program" % program
+        if os.path.isdir(path) or not os.access(path, os.X_OK):
+            return "%s may not be executed" % program
+    elif shutil.which(program, path=env.get("PATH", os.defpath)) is None:
+        return "%s: no such program in PATH" % program
+    log = os.path.join(folder, os.path.expanduser(command.get("log") or ""))
+    place = log if os.path.exists(log) else os.path.dirname(log)
+    if not os.access(place, os.W_OK) or (command.get("log") and os.path.isdir(log)):
+        return "the log %s can't be written" % log
+    return ""

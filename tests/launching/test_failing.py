@@ -5,7 +5,7 @@ from __future__ import annotations
 import signal
 import socket
 
-from tests.cli.running import is_running, wait_for
+from tests.cli.running import is_running
 from tests.isolation.room import in_a_room
 from tests.isolation.stage import Stage
 from tests.launching.playing import PORT, Ran, Show, ask, end_server
@@ -15,7 +15,8 @@ def check(done: Ran, show: Show, log: str) -> None:
     expected = show.expected(log)["failure"]
     assert done.code == 7, done.err
     assert done.document["spoke"] == "gpudash"
-    assert (done.failure["kind"], done.failure["line"]) == (expected["kind"], expected["line"])
+    found = (done.failure["kind"], done.failure["line"])
+    assert found == (expected["kind"], expected["line"]), (done.failure, done.err)
     assert done.failure["message"] == expected["message"]
     assert expected["message"] in done.err
 
@@ -51,8 +52,8 @@ def test_a_worker_that_was_killed(stage: Stage) -> None:
     log = "sglang_0.5.11_host_oom_killed_compose"
     done = show.run(show.play(log, workers=2, kills=10, end={"signal": signal.SIGKILL}))
     check(done, show, log)
-    assert done.err.splitlines()[-1] == "gpudash: the command was ended by signal 9"
-    assert done.document["command_code"] == -9
+    assert done.err.splitlines()[-1] == "gpudash: CMD exited 137"
+    assert (done.document["command_code"], done.document["command_signal"]) == (137, 9)
 
 
 @in_a_room
@@ -96,13 +97,21 @@ def test_one_that_returns_at_once_names_no_source(stage: Stage) -> None:
 
 
 @in_a_room
-def test_one_that_can_not_be_executed(stage: Stage) -> None:
+def test_one_that_can_not_be_executed_is_found_before_anything_is_touched(stage: Stage) -> None:
     show = Show(stage)
-    done = show.ran(stage.gpudash("run", "--format", "json", "--", "no-such-program"))
-    assert done.code == 2
-    assert done.document["outcome"] == "not started: no-such-program: no such program in PATH"
-    assert (done.document["pid"], done.document["log"]) == (None, None)
-    wait_for(lambda: not list(stage.folder.glob("home-*/no-such*")))
+    holder = stage.holder(0)
+    flags = ("--format", "json", "--clean", "--yes")
+    for more, said in (
+        (("--", "no-such-program"), "no-such-program: no such program in PATH"),
+        (("--cwd", "/no/such", "--", "true"), "/no/such: no such folder"),
+        (("--venv", "/no/such", "--", "true"), "/no/such: no virtual environment is there"),
+        (("--log", "/no/such/x.log", "--", "true"), "the log /no/such/x.log can't be written"),
+        (("--", "./server.sh"), "./server.sh: no such program"),
+    ):
+        done = show.ran(stage.gpudash("run", *flags, *more))
+        assert (done.code, done.document["outcome"]) == (2, said)
+        assert (done.document["pid"], done.document["cleaned"]) == (None, None)
+    assert is_running(holder.pid)
 
 
 @in_a_room

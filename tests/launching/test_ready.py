@@ -23,3 +23,22 @@ def test_to_ready(stage: Stage) -> None:
     assert ask("/health") == 200
     assert Path(told["log"]).stat().st_size > 14000
     end_server(told["pid"])
+
+
+@in_a_room
+def test_explain_tells_it(stage: Stage) -> None:
+    show = Show(stage)
+    done = show.run(show.play(), "--env", "HF_TOKEN=hf_0123456789abcdef")
+    told = stage.gpudash("explain").stdout.decode()
+    for words in (
+        "intent     to start launch_server.py on local",
+        "preflight  before anything else: 3 checks passed",
+        "preflight  right before the start: 3 checks passed",
+        f"launched   pid {done.document['pid']} runs; its log is {done.document['log']}",
+        "ready ",
+        "(exit 0)",
+    ):
+        assert words in told, told
+    assert "hf_0123" not in told
+    assert "hf_0123" not in done.err
+    end_server(done.document["pid"])

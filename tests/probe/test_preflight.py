@@ -97,6 +97,21 @@ def test_a_command_that_does_not_end_keeps_nobody_waiting(hand: Program, tmp_pat
     os.close(os.open(pipe, os.O_RDWR))
 
 
+def test_whether_a_command_could_be_started(hand: Program, tmp_path: Path) -> None:
+    def of(*argv: str, **more: Any) -> tuple[bool, str]:
+        return result(hand, "launchable", of={"argv": list(argv), "cwd": str(tmp_path), **more})
+
+    (tmp_path / "plain").write_text("x")
+    assert of("true", log="new.log") == (True, "true can be started")
+    assert of("no-such-program") == (False, "no-such-program: no such program in PATH")
+    assert of("./plain") == (False, "./plain may not be executed")
+    assert of("./none") == (False, "./none: no such program")
+    assert of("true", log="no/x.log") == (False, f"the log {tmp_path}/no/x.log can't be written")
+    assert of("true", log=".")[0] is False
+    assert of("true", venv="v") == (False, f"{tmp_path}/v: no virtual environment is there")
+    assert sorted(os.listdir(tmp_path)) == ["plain"], "it only looks"
+
+
 def test_what_can_not_be_looked_at_does_not_hold(hand: Program) -> None:
     checks: list[dict[str, Any]] = [
         {"kind": "port_free", "port": 0},

@@ -20,7 +20,7 @@ from gpudash.config.markers import load_catalog
 from gpudash.core.cleanup.lines import outcome_line
 from gpudash.core.cleanup.results import Stop, joint_code
 from gpudash.core.launch import happened as ev
-from gpudash.core.launch.machine import State, exit_code_of
+from gpudash.core.launch.machine import State, exit_code_of, shell_code
 from gpudash.core.launch.records import ended_words, intent_line
 from gpudash.core.launch.report import document
 from gpudash.core.record import ended
@@ -86,10 +86,10 @@ def _last_words(state: State) -> None:
         diagnostics.say(f"gpudash: {state.says}")
     if state.runs:
         diagnostics.say(f"gpudash: pid {state.pid} runs on; its log: {state.log}")
-    if state.has_exited:
-        code = state.command_code
-        words = "" if code is None else f"CMD exited {code}" if code >= 0 else ""
-        diagnostics.say(f"gpudash: {words or ended_words(code)}")
+    if state.has_exited and state.command_code is None:
+        diagnostics.say(f"gpudash: {ended_words(None)}")
+    elif state.has_exited:
+        diagnostics.say(f"gpudash: CMD exited {shell_code(state.command_code or 0)}")
 
 
 class _Command:
@@ -195,7 +195,7 @@ class _Command:
     def _tell_intent(self, name: str) -> None:
         plan, aim = self._plan, self._plan.aim
         gates = [
-            *(["preflight"] if plan.checks else []),
+            "preflight",
             *(["clean"] if aim.cleans else []),
             *(["zero"] if aim.proves else []),
             *([plan.wish.words] if plan.wish else []),

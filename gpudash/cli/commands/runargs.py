@@ -222,4 +222,4 @@ def _checks(plan: argparse.Namespace, config: Config) -> tuple[Check, ...]:
     for name in names:
         arguments.choose(name, (NONE, *known), "preflight")
     named = (known[name] for name in names if name != NONE)
-    return (*own, *(at_folder(one, plan.cwd) for one in named))
+    return (plan.spec.check, *own, *(at_folder(one, plan.cwd) for one in named))

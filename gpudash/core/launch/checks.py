@@ -21,6 +21,8 @@ class Kind(Enum):
     FREE_DISK = "free_disk"
     SHM = "shm"
     COMMAND = "command"
+    LAUNCHABLE = "launchable"
+    """The command itself: its folder, environment, program and log."""
     GPUS = "gpus"
     """So many GPUs must be in scope; after cleaning and proof so many that may be used."""
 
@@ -66,7 +68,7 @@ class Result:
 
 def at_folder(check: Check, folder: str | None) -> Check:
     """Return a check as seen from the command's folder."""
-    if folder is None or check.kind in (Kind.PORT_FREE, Kind.SHM, Kind.GPUS):
+    if folder is None or check.kind not in (Kind.PATH_EXISTS, Kind.FREE_DISK, Kind.COMMAND):
         return check
     return replace(check, arguments={"cwd": folder, **check.arguments})
 

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from gpudash.core.errors import UsageError
+from gpudash.core.launch.checks import Check, Kind
 from gpudash.core.launch.engines import without_env
 from gpudash.core.masking import masked_argv
 from gpudash.core.model import ProcessInfo
@@ -41,6 +42,11 @@ class Spec:
     def masked(self) -> str:
         """Return the command line without secrets."""
         return " ".join(masked_argv(self.argv))
+
+    @property
+    def check(self) -> Check:
+        """Return whether it could be started at all: a typo must not be found after a cleanup."""
+        return Check(name="command", kind=Kind.LAUNCHABLE, arguments={"of": self.arguments({})})
 
     def arguments(self, env: Mapping[str, str]) -> dict[str, object]:
         """Return what the hand is told, with more variables for the command."""

@@ -9,7 +9,9 @@ from gpudash.core.startup.model import Outcome, Startup
 LINGER_S = 5.0
 """A failure's cause is often printed after its first sign: so long nothing new must come."""
 LAST_WORDS_S = 2.0
-"""So long the log of a process that has ended is still read."""
+"""So long the log of a process that has ended is still read, and must be silent."""
+LONGEST_WORDS_S = 30.0
+"""So long a log is waited for that was not read to its end yet, on a slow link or host."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -24,6 +26,8 @@ class Standing:
     """No process of it lives any more."""
     gone_s: float | None
     """For how long."""
+    is_read: bool
+    """The log was read to its end at least once."""
     settled_s: float
     """Since the log last said something, or its cause changed."""
 
@@ -33,7 +37,9 @@ def ending_of(standing: Standing) -> str:
     outcome = standing.startup.outcome
     if standing.has_ended:
         return _words(outcome, "its log has ended")
-    if standing.is_gone and (standing.gone_s or 0.0) >= LAST_WORDS_S:
+    gone_s = standing.gone_s or 0.0
+    is_silent = standing.is_read and min(gone_s, standing.settled_s) >= LAST_WORDS_S
+    if standing.is_gone and (is_silent or gone_s >= LONGEST_WORDS_S):
         return _words(outcome, "its process has ended")
     if outcome is Outcome.READY and not standing.stays:
         return "it is ready"

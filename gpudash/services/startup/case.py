@@ -253,6 +253,7 @@ class Case:
             has_ended=self._state.run.has_ended,
             is_gone=known.exited_s is not None and not known.pids,
             gone_s=now_s - known.exited_s if known.exited_s is not None else None,
+            is_read=known.is_live,
             settled_s=now_s - max(self._settled_s, known.vital.active_s),
         )
         if not known.ending and (words := ending_of(standing)):

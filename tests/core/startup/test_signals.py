@@ -10,7 +10,7 @@ from gpudash.config.markers import load_catalog
 from gpudash.core.model import Host
 from gpudash.core.scope import parse_scope
 from gpudash.core.startup import health, life
-from gpudash.core.startup.ending import LAST_WORDS_S, LINGER_S, Standing, ending_of
+from gpudash.core.startup.ending import LAST_WORDS_S, LINGER_S, LONGEST_WORDS_S, Standing, ending_of
 from gpudash.core.startup.following import FollowSpec, LogSource
 from gpudash.core.startup.health import Health
 from gpudash.core.startup.loglines import LogPiece, TreeSigns, UrlAnswer, told_of
@@ -330,6 +330,7 @@ def standing(**changes: object) -> Standing:
         has_ended=False,
         is_gone=False,
         gone_s=None,
+        is_read=True,
         settled_s=0.0,
     )
     return replace(base, **changes)  # type: ignore[arg-type]
@@ -341,7 +342,11 @@ def test_when_it_is_over() -> None:
     assert ending_of(standing(startup=ready)) == "it is ready"
     assert ending_of(standing(startup=ready, stays=True)) == ""
     assert ending_of(standing(is_gone=True, gone_s=LAST_WORDS_S / 2)) == ""
-    assert "its process has ended" in ending_of(standing(is_gone=True, gone_s=LAST_WORDS_S))
+    gone = standing(is_gone=True, gone_s=LAST_WORDS_S, settled_s=LAST_WORDS_S)
+    assert "its process has ended" in ending_of(gone)
+    assert ending_of(replace(gone, settled_s=LAST_WORDS_S / 2)) == "", "its log is still read"
+    assert ending_of(replace(gone, is_read=False)) == "", "nor was it read to its end"
+    assert "has ended" in ending_of(replace(gone, is_read=False, gone_s=LONGEST_WORDS_S))
     assert "its log has ended" in ending_of(standing(has_ended=True))
 
 
