@@ -150,6 +150,7 @@ def test_the_report_begins_with_whom_and_says_the_cause() -> None:
     assert "CUDA out of memory during CUDA graph capture (bs=80)" in report
     assert "log line 95 of /var/log/sglang/a.log" in report
     assert "try 1: --mem-fraction-static 0.93" in report
+    assert "again: gpudash run --host gpu-a --clean --zero -- python3 -m sglang" in report
 
 
 # -- the chart -------------------------------------------------------------------------------------
