@@ -80,6 +80,9 @@ def test_ascii_is_ascii(glyphs: object) -> None:
     view = startups.screen(startups.view("serve", 66.0, glyphs=glyphs))  # type: ignore[arg-type]
     shown = text(view, 120, 40)
     assert shown.isascii() is (glyphs is ASCII)
+    assert "?" not in shown.replace("is it alive?", "")
+    # What was and what is to come differ without colour, too.
+    assert ("|...." in shown) is (glyphs is ASCII)
 
 
 def test_every_style_is_one_that_all_themes_have(made: dict[str, StartupsView]) -> None:
