@@ -83,7 +83,7 @@ def _signals(
             full.setdefault(whole - 1, []).append(column)
         if rest:
             tops.setdefault((whole, rest), []).append(column)
-    body = "#" if is_ascii else _FULL
+    body = _FULL if not is_ascii else "." if area.style == "bar-plan" else "#"
     found = [(body, columns, row, True) for row, columns in full.items()]
     return found + [(_EIGHTHS[rest], columns, row, False) for (row, rest), columns in tops.items()]
 
@@ -123,6 +123,6 @@ def chart_of(glyphs: Glyphs) -> Chart:
 
     def chart(curves: tuple[Curve, ...], width: int, height: int) -> tuple[Row, ...]:
         drawn = tuple(Area(start, heights, style) for start, heights, style in curves)
-        return areas(drawn, width, height, is_ascii=glyphs.is_ascii)
+        return areas(drawn, width, height, is_ascii=glyphs.has_patterns)
 
     return chart

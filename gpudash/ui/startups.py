@@ -6,7 +6,7 @@ from collections import deque
 from dataclasses import dataclass, field
 from datetime import datetime
 
-from gpudash.core.families import holders
+from gpudash.core.families import Key, holders
 from gpudash.core.model import Fleet, Owner
 from gpudash.core.startup.following import Followed
 from gpudash.core.startup.logbook import LogLine
@@ -88,8 +88,8 @@ class Startups:
         self._is_readonly = is_readonly
         self._noticing = noticing
         self._actions = actions
-        self._signs: dict[int, _Signs] = {}
-        self._over_s: dict[int, float] = {}
+        self._signs: dict[Key, _Signs] = {}
+        self._over_s: dict[Key, float] = {}
         self.opened: Noticed | None = None
         self.is_list = False
         self._cursor = 0
@@ -172,7 +172,7 @@ class Startups:
     def one(self, noticed: Noticed, frame: FrameView) -> StartupView:
         """Return one as it is painted."""
         followed = noticed.followed
-        signs = self._signs.setdefault(id(noticed), _Signs())
+        signs = self._signs.setdefault(noticed.key, _Signs())
         signs.take(followed, frame.now_s)
         host = next((one for one in frame.fleet.hosts if one.name == followed.host), None)
         gpus = host.gpus if host is not None else ()
@@ -203,7 +203,7 @@ class Startups:
             followed = noticed.followed
             if followed.startup.outcome is Outcome.STARTING and not followed.is_over:
                 return self.one(noticed, frame)
-            over_s = self._over_s.setdefault(id(noticed), frame.now_s)
+            over_s = self._over_s.setdefault(noticed.key, frame.now_s)
             if frame.now_s - over_s <= FRESH_S:
                 return self.one(noticed, frame)
         return None

@@ -32,13 +32,14 @@ class Told:
 
     followed: Followed
     book: Logbook
+    key: tuple[str, int, int]
 
 
 def told(name: str, after_s: float, *, host: str = "gpu-a", exit_code: int | None = None) -> Told:
     one, _ = startups.followed(name, after_s, host=host, exit_code=exit_code)
     book = Logbook()
     book.feed(Script(name=name, pid=51_102, unix_s=startups.UNIX).text(after_s), startups.BEGAN)
-    return Told(one, book)
+    return Told(one, book, (host, len(name), int(after_s)))
 
 
 @asynccontextmanager

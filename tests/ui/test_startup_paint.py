@@ -80,6 +80,9 @@ def test_ascii_is_ascii(glyphs: object) -> None:
     view = startups.screen(startups.view("serve", 66.0, glyphs=glyphs))  # type: ignore[arg-type]
     shown = text(view, 120, 40)
     assert shown.isascii() is (glyphs is ASCII)
+    assert "?" not in shown.replace("is it alive?", "")
+    # What was and what is to come differ without colour, too.
+    assert ("|...." in shown) is (glyphs is ASCII)
 
 
 def test_every_style_is_one_that_all_themes_have(made: dict[str, StartupsView]) -> None:
@@ -150,6 +153,7 @@ def test_the_report_begins_with_whom_and_says_the_cause() -> None:
     assert "CUDA out of memory during CUDA graph capture (bs=80)" in report
     assert "log line 95 of /var/log/sglang/a.log" in report
     assert "try 1: --mem-fraction-static 0.93" in report
+    assert "again: gpudash run --host gpu-a --clean --zero -- python3 -m sglang" in report
 
 
 # -- the chart -------------------------------------------------------------------------------------

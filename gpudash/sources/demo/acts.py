@@ -63,7 +63,7 @@ class Launch:
         if self.job == "train":
             return torchrun(self.pid, self.began_s, ROOT, RANKS)
         server = sglang_server(self.pid, self.began_s, MODEL, RANKS)
-        return replace(server, argv=(*server.argv, *_FLAGS[self.job]))
+        return replace(server, argv=(*server.argv, *_FLAGS[self.job]), clients=0)
 
     def rank(self, rank: int, at_s: float) -> Task:
         """Return one rank: an orphan once its root has ended by itself."""

@@ -108,4 +108,10 @@ PATTERNS = {
 }
 """Who, in bars without colour; what is hatched is `%` whoever it belongs to."""
 
-TWINS = dict(zip("…·–−×°\u2009\u202f\u00a0‘’“”→√□■»●•≡≥", "~---x    ''\"\">vo#>**=>", strict=True))
+TWINS = dict(
+    zip(
+        "…·–−×°±\u2009\u202f\u00a0‘’“”→√□■»●•≡≥█▉▊▋▌▍▎▏",
+        "~---x +   ''\"\">vo#>**=>########",
+        strict=True,
+    )
+)

@@ -112,7 +112,7 @@ def list_story(view: StartupsView) -> Story:
     ready = outcomes.count(Outcome.READY)
     if not count:
         none = fact("no start-up has been seen", "text-strong b")
-        second = (fact("since this screen was opened", "text-muted"),)
+        second = (fact("since gpudash began to watch", "text-muted"),)
         return Story("use", "zero", "START-UPS", "", (none,), second, (("esc", "back"),), none)
     facts = [
         fact(f"{number} {word}", "text-strong b" if place == 0 else "text")

@@ -80,7 +80,7 @@ def _legend(view: StartupView, glyphs: Glyphs) -> tuple[Piece, ...]:
         Piece(((f"{glyphs.use} ", "alive-bar"), ("now", "text-muted")), 2),
         Piece(
             (
-                (f"{glyphs.use} ", "bar-plan"),
+                (f"{'.' if glyphs.has_patterns else glyphs.use} ", "bar-plan"),
                 (f"expected, as on {when}: ready after {total}", "text-muted"),
             ),
             1,

@@ -99,7 +99,7 @@ def what_is_started(one: Followed) -> tuple[Row, ...]:
 def _ready(view: StartupView, line: Timeline, keys: Keys, *, is_wide: bool) -> Story:
     one = view.followed
     took = format_duration(line.now)
-    where = one.url or (f":{one.startup.port}" if one.startup.port else one.name)
+    where = _served_at(one)
     by = {"log": "by its log alone", "url": "by its URL", "log+url": "its URL answers 200"}
     headline: list[Row] = [
         ((outside(where, 80), "text-strong b"),),
@@ -128,6 +128,14 @@ def _ready(view: StartupView, line: Timeline, keys: Keys, *, is_wide: bool) -> S
         keys=keys,
         short=headline[0],
     )
+
+
+def _served_at(one: Followed) -> str:
+    """Return where it is served: the health URL without its path, else its port or its name."""
+    if one.url:
+        scheme, _, rest = one.url.partition("://")
+        return f"{scheme}://{rest.partition('/')[0]}"
+    return f":{one.startup.port}" if one.startup.port else one.name
 
 
 def _failed(view: StartupView, line: Timeline, keys: Keys) -> Story:

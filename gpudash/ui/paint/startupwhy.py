@@ -6,6 +6,7 @@ import re
 
 from gpudash.core.startup.model import Failure
 from gpudash.core.startup.remedies import remedies
+from gpudash.core.startup.secrets import MASK
 from gpudash.core.units import format_duration, gib, grouped
 from gpudash.ui.paint import box
 from gpudash.ui.paint.bars import memory_bar
@@ -205,6 +206,9 @@ def report_text(view: StartupView) -> str:
     else:
         word = startup.outcome.value
         lines.append(f"{word}" + (f", {startup.current.name}" if startup.current else ""))
+    if failure is not None and one.command and MASK not in one.command:
+        host = "" if one.host == "local" else f" --host {one.host}"
+        lines += ["", f"again: gpudash run{host} --clean --zero -- {one.command}"]
     lines.append("")
     for step in view.timeline.steps:
         if step.spans and step.seconds is not None:
