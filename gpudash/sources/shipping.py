@@ -168,13 +168,28 @@ def sampler_payload(spare: tuple[str, ...] = DETAIL_MODULES) -> bytes:
 
 
 _BOOTSTRAP = "gpudash.probe.bootstrap"
+_LEANING = "gpudash.sources.leaning"
 
 
 def hand_payload() -> bytes:
-    """Return the hand's document without options, as JSON."""
+    """Return the hand's document without options, as JSON; from the cache where it is fresh."""
     modules = [(name, source_of(name)) for name in HAND_MODULES]
     spare = [(name, source_of(name)) for name in ORDER_MODULES]
-    return _document(modules, HAND_MODULES[-1], spare)
+    texts = [text.encode() for _, text in (*modules, *spare)]
+    key = _key(source_of(_BOOTSTRAP).encode(), source_of(_LEANING).encode(), *texts)
+    path = os.path.join(cache_folder(), f"hand-{key}.json")
+    cached = _unsealed(read_private(path))
+    if cached is not None:
+        return cached
+    from gpudash.sources.leaning import lean
+
+    document = _document(
+        [(name, lean(text)) for name, text in modules],
+        HAND_MODULES[-1],
+        [(name, lean(text)) for name, text in spare],
+    )
+    write_private(path, _sealed(document))
+    return document
 
 
 def _document(
