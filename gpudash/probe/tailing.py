@@ -92,6 +92,8 @@ class Tail(object):
             self._pass_on(piece, signs)
             if piece.note in ("ended", "failed"):
                 self._ended.set()
+            elif piece.note == "opened" and self._tree is None and not self._is_once:
+                self._send(note="nobody")
             return
         if signs:
             self._send(**signs)

@@ -121,6 +121,19 @@ def test_interrupted(
     assert "PHASE" in done.out
 
 
+def test_a_log_that_is_waited_for(
+    gpudash_command: Runner, tmp_path: Path, started: list[Running]
+) -> None:
+    path = tmp_path / "later.log"
+    running = Running(gpudash_command, "--log", str(path))
+    started.append(running)
+    running.says("gpudash: the log is not there yet")
+    path.write_bytes(READY)
+    done = running.done()
+    assert done.code == 0
+    assert "no process has this log as its output now" in done.err
+
+
 def test_stdin(gpudash_command: Runner, tmp_path: Path, started: list[Running]) -> None:
     running = Running(gpudash_command, "--log", "-")
     started.append(running)

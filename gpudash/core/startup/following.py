@@ -125,6 +125,8 @@ class Followed:
     """None while it runs, or where nobody can tell."""
     ending: str = ""
     """Why it is followed no further, in words; empty while it is."""
+    log: str = ""
+    """What happened to its log since it last said something; empty while all is well."""
     link: str = ""
     """Why nothing is heard of the host now; empty while all is well."""
     is_simulated: bool = False

@@ -42,8 +42,8 @@ class LogPiece:
     """Where the data begins."""
     inode: int | None
     note: str = ""
-    """`opened`, `rotated`, `truncated`, `replaced`, `waiting`, `gone`, `denied`, `ended`,
-    `unreadable` or `failed`."""
+    """`opened`, `nobody`, `live`, `rotated`, `truncated`, `replaced`, `waiting`, `gone`, `denied`,
+    `ended`, `unreadable` or `failed`."""
     words: str = ""
     line: int | None = None
     """Number of the line that begins here, where the host knows it."""

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from gpudash.core.startup.following import LogSource
+from gpudash.core.startup.following import FollowSpec, LogSource
+from gpudash.core.startup.loglines import LogPiece
 
 _STATE = "{{.State.Running}} {{.State.Pid}} {{.State.ExitCode}} {{.State.OOMKilled}}"
 _PROPERTIES = "ActiveState,SubState,MainPID,ExecMainCode,ExecMainStatus"
@@ -46,6 +47,12 @@ def question_of(source: LogSource) -> list[str] | None:
             return ["kubectl", "get", "pod", *where, pod, "--output", _POD]
         case _:
             return None
+
+
+def is_pending(spec: FollowSpec, piece: LogPiece) -> bool:
+    """Tell whether a manager is to say what the end of a log means."""
+    is_managed = question_of(spec.source) is not None and not spec.is_finished
+    return is_managed and piece.note == "ended"
 
 
 def managed_of(source: LogSource, code: int | None, text: str) -> Managed | None:

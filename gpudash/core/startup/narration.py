@@ -33,6 +33,7 @@ LOG_NOTES = {
     "rotated": "the log was rotated: the new file is read from its beginning",
     "truncated": "the log was truncated: it is read from its beginning",
     "replaced": "another file stands there now: it is read from its beginning",
+    "nobody": "no process has this log as its output now: an old one, or written through a pipe",
     "ended": "the log has ended",
     "unreadable": "the log can't be read",
     "failed": "the log could not be read",
@@ -64,6 +65,8 @@ def told(before: Followed | None, after: Followed) -> Iterator[Said]:
     if after.stall and (before is None or _shape(after.stall) != _shape(before.stall)):
         hint = f"; {after.stall_hint}" if after.stall_hint else ""
         yield Said("stall", after.stall + hint)
+    if after.log and (before is None or after.log != before.log):
+        yield Said("log", after.log)
     if before is not None and after.link != before.link:
         yield Said("link", after.link or "heard again")
     if before is not None and after.has_exited and not before.has_exited:

@@ -31,6 +31,7 @@ class Known:
     exited_s: float | None = None
     previous: Startup | None = None
     earlier: tuple[PastRun, ...] = ()
+    log: str = ""
     link: str = ""
     ending: str = ""
     is_live: bool = False
@@ -98,6 +99,7 @@ def picture(known: Known, startup: Startup, now_s: float) -> Followed:
         has_exited=known.exited_s is not None,
         exit_code=known.exit_code,
         ending=known.ending,
+        log=known.log,
         link=known.link,
         is_simulated=known.is_simulated,
     )

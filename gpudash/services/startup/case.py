@@ -18,7 +18,7 @@ from gpudash.core.startup.ending import Standing, ending_of
 from gpudash.core.startup.following import Followed, FollowSpec
 from gpudash.core.startup.logbook import Logbook
 from gpudash.core.startup.loglines import LogPiece, TreeSigns, UrlAnswer
-from gpudash.core.startup.managed import Managed, question_of
+from gpudash.core.startup.managed import Managed, is_pending
 from gpudash.core.startup.model import (
     AnnounceFailure,
     AnnounceRestart,
@@ -115,19 +115,13 @@ class Case:
                 self._state = replace(self._state, tail=Tail(line=piece.line))
                 self.book.begin_at(piece.line)
         elif words := LOG_NOTES.get(piece.note):
-            self.note("log", f"{words}: {piece.words}" if piece.words else words)
+            self.learn(log=f"{words}: {piece.words}" if piece.words else words)
         if data:
+            self.learn(log="" if self.known.is_live else self.known.log)
             self._read(data, now_s)
-        if piece.note in _LAST_NOTES and not self.is_pending(piece):
+        if piece.note in _LAST_NOTES and not is_pending(self.known.spec, piece):
             self._step(LogEnded(at_s=now_s), now_s)
         self._settle(now_s)
-
-    def is_pending(self, piece: LogPiece) -> bool:
-        """Tell whether a manager is to say what the end of its log means."""
-        spec = self.known.spec
-        return (
-            piece.note == "ended" and not spec.is_finished and question_of(spec.source) is not None
-        )
 
     def end_log(self, now_s: float) -> None:
         """Nothing more comes of the log."""

@@ -18,7 +18,7 @@ from gpudash.core.startup.catalog import Catalog
 from gpudash.core.startup.following import Followed, FollowSpec
 from gpudash.core.startup.logbook import Logbook
 from gpudash.core.startup.loglines import LogPiece
-from gpudash.core.startup.managed import Managed, managed_of, question_of
+from gpudash.core.startup.managed import Managed, is_pending, managed_of, question_of
 from gpudash.core.startup.place import tail_arguments, taken
 from gpudash.services.attempts import RETRY_S, bug_problem
 from gpudash.services.clock import Clock
@@ -236,7 +236,7 @@ class Following:
         """A command that printed the log has ended: wrong from the beginning, or with its run."""
         if piece.note == "ended" and piece.code and piece.words and self._managed is None:
             raise SourceError(_no_log(piece.words))
-        if self._case.is_pending(piece):
+        if is_pending(self._spec, piece):
             self._has_log_ended = True
             self._managers_s = now_s - MANAGERS_S + 1.0
 
