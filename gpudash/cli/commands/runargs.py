@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import json
 import os
 
 from gpudash.cli import arguments
@@ -31,6 +32,8 @@ EXAMPLE = "gpudash run --clean --zero -- python -m sglang.launch_server …"
 FORMATS = ("table", "json", "jsonl", "csv")
 NONE = "none"
 NO_TERMINAL = (50, 400)
+LONGEST = 60 * 1024
+"""A command to a host is one line of the wire."""
 ALONG = (
     ("yes", "--yes"),
     ("user", "--user"),
@@ -68,6 +71,8 @@ def parse(words: list[str]) -> argparse.Namespace:
         has_login=plan.login,
         terminal=_terminal() if plan.foreground else None,
     )
+    if len(json.dumps(plan.spec.arguments({}))) > LONGEST:
+        raise UsageError("CMD and its variables are longer than 60 KiB", hint="Put it in a script.")
     plan.aim = Aim(
         cleans=plan.clean,
         proves=plan.zero,
