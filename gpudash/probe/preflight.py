@@ -11,7 +11,7 @@ import subprocess
 
 from gpudash.probe.line import now
 from gpudash.probe.ports import why_taken
-from gpudash.probe.surroundings import why_not_launchable
+from gpudash.probe.surroundings import at_home, why_not_launchable
 
 MOST_CHECKS = 32
 COMMAND_S = 30.0
@@ -22,8 +22,8 @@ SHM = "/dev/shm"
 
 def _path_of(check):
     path = check["path"]
-    folder = os.path.expanduser(check.get("cwd") or ".")
-    return os.path.abspath(os.path.join(folder, os.path.expanduser(path)))
+    folder = at_home(check.get("cwd") or ".")
+    return os.path.abspath(os.path.join(folder, at_home(path)))
 
 
 def port_free(check):
@@ -84,7 +84,7 @@ def command(check):
         raise ValueError("argv must be a list of words")
     limit = float(check.get("timeout_s") or COMMAND_S)
     env = dict(os.environ, **check.get("env") or {})
-    folder = os.path.expanduser(check.get("cwd") or ".")
+    folder = at_home(check.get("cwd") or ".")
     read, write = os.pipe()
     try:
         child = subprocess.Popen(

@@ -44,15 +44,30 @@ def check(command):
 
 
 def _is_word(value):
-    return isinstance(value, str) and "\0" not in value
+    """Tell whether a value is a text that this system can take."""
+    if not isinstance(value, str) or "\0" in value:
+        return False
+    try:
+        os.fsencode(value)
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 # -- where, with what ------------------------------------------------------------------------------
 
 
+def at_home(path):
+    """Return a path with its ~ replaced, where it has one and somebody of that name is known."""
+    try:
+        return os.path.expanduser(path)
+    except KeyError:
+        return path
+
+
 def folder_of(path):
     """Return the folder that a program starts in, absolute. Raises NotLaunched."""
-    folder = os.path.abspath(os.path.expanduser(path or "."))
+    folder = os.path.abspath(at_home(path or "."))
     if not os.path.isdir(folder):
         raise NotLaunched("%s: no such folder" % folder)
     return folder
@@ -60,7 +75,10 @@ def folder_of(path):
 
 def login_environment():
     """Return what a login shell of this user sets. Raises NotLaunched."""
-    shell = pwd.getpwuid(os.getuid()).pw_shell or "/bin/sh"
+    try:
+        shell = pwd.getpwuid(os.getuid()).pw_shell or "/bin/sh"
+    except KeyError:
+        shell = "/bin/sh"  # a user without a name
     words = "'%s' -ISBc '%s'" % (sys.executable or "python3", _TELL.replace("'", '"'))
     # Any shell takes a dash before its own name for a login.
     name = "-" + os.path.basename(shell)
@@ -91,7 +109,7 @@ def environment(command, folder):
         env["COLUMNS"] = str(command["pty"][1])
         env.setdefault("TERM", "xterm-256color")
     if command.get("venv"):
-        venv = os.path.join(folder, os.path.expanduser(command["venv"]))
+        venv = os.path.join(folder, at_home(command["venv"]))
         programs = os.path.join(venv, "bin")
         if not os.path.isdir(programs):
             raise NotLaunched("%s: no virtual environment is there" % venv)
@@ -114,7 +132,7 @@ class Log(object):
         self.is_new = False
         named = command.get("log")
         if named:
-            self._open(os.path.join(folder, os.path.expanduser(named)), 0)
+            self._open(os.path.join(folder, at_home(named)), 0)
             return
         name = "".join(c if c.isalnum() or c in "._-" else "_" for c in _name_of(command))
         base = os.path.join(folder, "%s-%s" % (name, time.strftime("%Y%m%d-%H%M%S")))
@@ -177,7 +195,7 @@ def why_not_launchable(command):
             return "%s may not be executed" % program
     elif shutil.which(program, path=env.get("PATH", os.defpath)) is None:
         return "%s: no such program in PATH" % program
-    log = os.path.join(folder, os.path.expanduser(command.get("log") or ""))
+    log = os.path.join(folder, at_home(command.get("log") or ""))
     place = log if os.path.exists(log) else os.path.dirname(log)
     if not os.access(place, os.W_OK) or (command.get("log") and os.path.isdir(log)):
         return "the log %s can't be written" % log

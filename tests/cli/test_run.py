@@ -36,6 +36,7 @@ CMD = ("--", "true")
         (("--gpu", "x", *CMD), "neither an index"),
         (("extra", *CMD), "unexpected word extra"),
         (("--timeout", "soon", *CMD), "--timeout"),
+        (("--", "echo", "x" * 70_000), "longer than 60 KiB"),
     ],
 )  # fmt: skip
 def test_what_does_not_go(gpudash_command: Runner, words: tuple[str, ...], said: str) -> None:

@@ -8,6 +8,7 @@ import signal
 from pathlib import Path
 from typing import Any
 
+from tests.cleaning.scenes import clean
 from tests.cleaning.terminal import Terminal
 from tests.cli.running import is_running, wait_for
 from tests.isolation.room import in_a_room
@@ -179,3 +180,17 @@ def test_staying_ends_with_the_commands_own_code(stage: Stage) -> None:
     assert (told["spoke"], told["exit_code"], told["command_code"]) == ("command", 143, 143)
     assert told["ready"]
     assert not told["runs"]
+
+
+@in_a_room
+def test_a_cleanup_beside_it_ends_the_server_and_not_its_keeper(stage: Stage) -> None:
+    show = Show(stage)
+    process = stage.begin_gpudash(*show.words(show.play(), "--stay"))
+    line = launched(show)
+    wait_for_kind(show, "ready")
+    done = clean(stage, "--yes", "--hold", "500ms")
+    assert done.code == 0, done.text
+    assert [one["root_pid"] for one in done.host["plan"]["families"]] == [line["pid"]]
+    _, err = process.communicate(timeout=60)
+    assert process.returncode == 143, err.decode()
+    assert err.decode().splitlines()[-1] == "gpudash: CMD exited 143"

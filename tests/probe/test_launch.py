@@ -214,6 +214,13 @@ def test_a_login_shell_gives_its_environment(hand: Program, tmp_path: Path) -> N
     assert any(line.startswith("PATH=") for line in lines)
 
 
+def test_words_that_are_no_text(hand: Program, tmp_path: Path) -> None:
+    words = ["printf", "%s|", os.fsdecode(b"\xff\xfe"), "日本"]
+    got = launch(hand, words, cwd=str(tmp_path), log="a.log")
+    assert exited(hand) == 0
+    assert Path(got.log).read_bytes() == b"\xff\xfe|" + "日本|".encode()
+
+
 @pytest.mark.parametrize(
     ("argv", "words"),
     [

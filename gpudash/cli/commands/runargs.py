@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import json
 import os
 
 from gpudash.cli import arguments
@@ -27,10 +28,13 @@ from gpudash.services.ground import Wish
 from gpudash.services.unfinished import unfinished_orders
 
 CLEAN_S = 120.0
+HOLD_S = 10.0
 EXAMPLE = "gpudash run --clean --zero -- python -m sglang.launch_server …"
 FORMATS = ("table", "json", "jsonl", "csv")
 NONE = "none"
 NO_TERMINAL = (50, 400)
+LONGEST = 60 * 1024
+"""A command to a host is one line of the wire."""
 ALONG = (
     ("yes", "--yes"),
     ("user", "--user"),
@@ -68,6 +72,8 @@ def parse(words: list[str]) -> argparse.Namespace:
         has_login=plan.login,
         terminal=_terminal() if plan.foreground else None,
     )
+    if len(json.dumps(plan.spec.arguments({}))) > LONGEST:
+        raise UsageError("CMD and its variables are longer than 60 KiB", hint="Put it in a script.")
     plan.aim = Aim(
         cleans=plan.clean,
         proves=plan.zero,
@@ -84,9 +90,10 @@ def _parser() -> arguments.Parser:
     parser = arguments.Parser(
         prog="gpudash run",
         usage="gpudash run [--host H] [--clean] [--zero | --gpus N [--free SIZE]] [--gpu I,…]\n"
-        "                   [--preflight NAME] [--log F] [--cwd D] [--env K=V] [--venv D]\n"
-        "                   [--login] [--url U] [--container C|--unit U] [--stay|--foreground]\n"
-        "                   [--timeout D] [--report FILE] [--format F] -- CMD …",
+        "                   [--hold 10s] [--wait 5m] [--preflight NAME] [--log F] [--cwd D]\n"
+        "                   [--env K=V] [--venv D] [--login] [--url U] [--container C|--unit U]\n"
+        "                   [--stay|--foreground] [--timeout D] [--report FILE] [--format F]\n"
+        "                   -- CMD …",
         description="Check, clean, prove, check again, start CMD and follow it until it is ready. "
         "CMD outlives gpudash. Exit: 0 READY, 7 failed whatever CMD returned, 2 a check failed or "
         "the plan was refused, 5 timed out, 130 interrupted; with --stay, after READY, CMD's own.",
@@ -94,7 +101,7 @@ def _parser() -> arguments.Parser:
     add = parser.add_argument
     add("--host", metavar="H", help="where it starts (default: this machine)")
     add_wish(parser)
-    add("--hold", default="10s", metavar="D", help="how long zero must hold (default 10s)")
+    add("--hold", metavar="D", help="how long zero must hold (default 10s; after --clean auto)")
     add("--wait", default="5m", metavar="D", help="wait so long for GPUs (default 5m)")
     add("--clean", action="store_true", help="end who holds them first, by a plan")
     add("--yes", action="store_true", help="agree to the plan; needed without a terminal")
@@ -135,7 +142,7 @@ def _check(plan: argparse.Namespace, parser: arguments.Parser) -> None:
     plan.format = arguments.choose(plan.format, FORMATS, "format")
     plan.wish = wish_of(plan, parser)
     require_here(plan.wish, plan.ways, "run")
-    plan.hold_s = arguments.hold(plan.hold)
+    plan.hold_s = None if plan.hold is None else arguments.hold(plan.hold)
     plan.wait_s = parse_duration(plan.wait, flag="--wait")
     plan.timeout_s = (
         None if plan.timeout is None else parse_duration(plan.timeout, flag="--timeout")
@@ -186,7 +193,7 @@ def _choose_gpus(plan: argparse.Namespace, config: Config) -> None:
         scope, plan.scope_words = visible_scope(plan.spec, ours)
     baselines = load_baselines(is_strict=plan.strict)
     plan.policy = Policy(
-        hold_s=plan.hold_s,
+        hold_s=HOLD_S if plan.hold_s is None else plan.hold_s,
         scope=scope,
         baselines=baselines,
         free_bytes=plan.wish.free_bytes if plan.wish else None,
@@ -195,6 +202,7 @@ def _choose_gpus(plan: argparse.Namespace, config: Config) -> None:
     plan.clean_wish = Wish(
         scope=scope,
         request=Request(rules=config.protect, baselines=baselines),
+        hold_s=plan.hold_s,
         is_forced=plan.force,
         unfinished=unfinished_orders() if plan.clean else (),
     )
