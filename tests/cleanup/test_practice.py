@@ -202,3 +202,26 @@ def test_root_and_workers_in_a_debug_build_of_ones_own(stage: Stage) -> None:
     assert (done.code, done.gpu_outcomes) == (0, ["CLEANED", "CLEANED"]), done.text
     assert scene.died(scene.pid("launcher"), *scene.pids("worker"))
     assert scene.lives(login, scene.pid("sibling"))
+
+
+@in_a_room
+def test_a_rank_that_a_person_started_on_each_node(stage: Stage) -> None:
+    """`RANK=0 LOCAL_RANK=0 WORLD_SIZE=2 nohup python train.py &`: detached, and no leftover."""
+    scene = Scene(stage)
+
+    def rank(actor: Actor) -> None:
+        os.setpgid(0, 0)
+        actor.title("python", "train.py")
+        actor.env(RANK="0", LOCAL_RANK="0", WORLD_SIZE="2", MASTER_ADDR="192.0.2.1")
+        actor.hold(0)
+        actor.rest()
+
+    def login(actor: Actor) -> None:
+        actor.fork(rank, "rank")
+
+    scene.reap(scene.actor(login, session=True))
+    rank_pid = scene.pid("rank")
+    done = scene.clean("--leftovers")
+    assert (done.code, done.gpu_outcomes) == (1, ["HELD", "CLEANED"]), done.text
+    assert done.planned[rank_pid]["life"] == "detached"
+    assert scene.lives(rank_pid)
