@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import time
 
 from tests.cleanup.acting import Actor, Play
 from tests.cleanup.scene import Scene
@@ -225,3 +226,27 @@ def test_a_rank_that_a_person_started_on_each_node(stage: Stage) -> None:
     assert (done.code, done.gpu_outcomes) == (1, ["HELD", "CLEANED"]), done.text
     assert done.planned[rank_pid]["life"] == "detached"
     assert scene.lives(rank_pid)
+
+
+@in_a_room
+def test_a_data_set_in_shared_memory(stage: Stage) -> None:
+    """Put there by somebody before the job that reads it: no segment of that job."""
+    scene = Scene(stage)
+    data, segment = (stage.mount_shm() / name for name in ("images.npy", "scratch"))
+    data.write_bytes(b"x" * 4096)
+    made_s = data.stat().st_ctime
+    scene.until(lambda: time.time() > made_s + 0.5)
+
+    def reads(actor: Actor) -> None:
+        segment.write_bytes(b"x" * 4096)
+        for path in (data, segment):
+            actor.open(str(path))
+        actor.hold(0)
+        actor.rest()
+
+    scene.actor(reads, group=True)
+    done = scene.clean("--shm")
+    assert (done.code, done.gpu_outcomes) == (0, ["CLEANED", "CLEANED"]), done.text
+    rows = {row["name"]: row for row in done.host["leftovers"]["segments"]}
+    assert rows[data.name]["why_kept"] == "it was there before the family"
+    assert (data.exists(), segment.exists()) == (True, False)
