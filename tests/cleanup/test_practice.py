@@ -6,6 +6,9 @@ import os
 import signal
 import time
 
+import pytest
+
+from gpudash.probe.carrier import MOST_ASKERS, Busy, take_lock
 from tests.cleanup.acting import Actor, Play
 from tests.cleanup.scene import Scene
 from tests.fake_driver import MIB, Process
@@ -250,3 +253,27 @@ def test_a_data_set_in_shared_memory(stage: Stage) -> None:
     rows = {row["name"]: row for row in done.host["leftovers"]["segments"]}
     assert rows[data.name]["why_kept"] == "it was there before the family"
     assert (data.exists(), segment.exists()) == (True, False)
+
+
+@in_a_room
+def test_many_cleaners_ask_for_the_lock(stage: Stage) -> None:
+    """However many were refused before, the next one is told who is at work, at once."""
+    scene = Scene(stage)
+
+    def stays(actor: Actor) -> None:
+        actor.hold(0)
+        actor.ignore_term()
+        actor.rest()
+
+    holder = scene.actor(stays, group=True)
+    first = scene.begin("--yes", "--grace", "60s")
+    scene.until(lambda: scene.heard(holder, "TERM"))
+    for _ in range(2 * MOST_ASKERS):
+        with pytest.raises(Busy, match="locked by pid"):
+            take_lock()
+    second = scene.clean()
+    assert second.code == 2, second.text
+    assert second.host["refused"].startswith("locked by pid ")
+    first.process.send_signal(signal.SIGINT)
+    assert first.end().code == 130
+    assert scene.of(holder) == ["TERM"]
