@@ -277,3 +277,23 @@ def test_many_cleaners_ask_for_the_lock(stage: Stage) -> None:
     first.process.send_signal(signal.SIGINT)
     assert first.end().code == 130
     assert scene.of(holder) == ["TERM"]
+
+
+@in_a_room
+def test_a_queue_that_starts_the_next_job(stage: Stage) -> None:
+    """`xargs -n1 python serve.py`: each job has other words; what feeds them is named."""
+    scene = Scene(stage)
+
+    def feeds(actor: Actor) -> None:
+        actor.title("xargs", "-n1", "python", "serve.py")
+        first = actor.fork(server("1"), "server")
+        actor.up()
+        actor.wait(first)
+        actor.fork(server("2"), "server")
+        actor.rest()
+
+    queue = scene.actor(feeds, session=True)
+    done = scene.clean("--hold", "3s")
+    assert (done.code, done.gpu_outcomes) == (1, ["RESPAWNING", "CLEANED"]), done.text
+    assert f"pid {queue} (xargs) starts it" in done.host["gpus"][0]["reason"]
+    assert scene.lives(queue, scene.pid("server"))
