@@ -26,6 +26,9 @@ BOUNDARIES = frozenset(
     crun tini dumb-init s6-svscan supervisord slurmstepd slurmd kubelet nohup setsid script
     jupyter-lab jupyter-noteboo jupyter-server jupyterhub code code-server node gnome-shell
     kthreadd make watch xargs time timeout
+    ksh93 mksh oksh lksh yash xonsh nu elvish pwsh osh ysh
+    vi helix zed zed-editor mc mcedit ranger nnn lf yazi vifm pueued tsp
+    qterminal deepin-terminal terminology rio warp-terminal tabby hyper cool-retro-ter
     gnome-terminal- konsole xfce4-terminal mate-terminal lxterminal terminator tilix xterm urxvt
     rxvt kitty alacritty wezterm-gui wezterm-mux-ser foot ghostty guake yakuake ptyxis ptyxis-agent
     kgx byobu tmate dtach abduco mosh-server etserver etterminal dropbear ttyd gotty

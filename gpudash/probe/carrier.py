@@ -21,6 +21,7 @@ from gpudash.probe.orders import BadOrder, Execution
 
 KEPT_S = 600.0  # after the deadline an unfetched record is let go
 MOST_ASKERS = 16
+CONNECT_S = 2
 MOST_FDS = 16384
 MOST_ASKED = 4 * 1024 * 1024  # an order that replaces one comes as one line
 
@@ -58,11 +59,21 @@ def peer(connection):
     return pid, uid
 
 
+def _reach(connection, name):
+    """Connect; whoever holds the name may accept nobody, which is waited for only so long.
+
+    A timeout of Python's own would not wait at all where many ask at once. Raises OSError.
+    """
+    patience = struct.pack("ll", CONNECT_S, 0)
+    connection.setsockopt(socket.SOL_SOCKET, socket.SO_SNDTIMEO, patience)
+    connection.connect(name)
+
+
 def connect(name):
     """Return a connection to a name that a process of ours or root's holds. Raises OSError."""
     connection = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
     try:
-        connection.connect(name)
+        _reach(connection, name)
         if not is_trusted(connection):
             raise OSError("the name is held by another user's process")
     except OSError:
@@ -83,8 +94,10 @@ def take_lock():
     except OSError as error:
         try:
             with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as connection:
-                connection.connect(lock_name())
+                _reach(connection, lock_name())
                 raise Busy("locked by pid %d" % peer(connection)[0])
+        except BlockingIOError:
+            raise Busy("locked by a process that answers nobody")
         except OSError:
             raise Busy("the lock of this host can't be had: %s" % (error.strerror,))
 
@@ -150,6 +163,7 @@ class Carrier(object):
         self._never = never
         self._holds = holds
         self._server = server
+        self._lock = None
         self._lines = []
         self._askers = {}
         self._is_fetched = False
@@ -161,6 +175,7 @@ class Carrier(object):
     def run(self, lock):
         """Carry the order to its end, then keep the record until it was fetched."""
         make_room()
+        self._lock = lock
         until = float(self._order["by"]) + KEPT_S
         try:
             execution = Execution(self._order, self._report, self._holds, self._never)
@@ -172,6 +187,7 @@ class Carrier(object):
             # Whatever is wrong, the record says what was done and that no more will be.
             words = "%s: %s" % (type(error).__name__, error)
             self._report("done", why="failed", words=words[:300])
+        self._lock = None
         lock.close()
         self._serve(None, 0.0)
         while not self._is_fetched and now() < until:
@@ -184,6 +200,8 @@ class Carrier(object):
         # Not select: it knows no descriptor beyond 1023.
         poll = select.poll()
         poll.register(self._server, select.POLLIN)
+        if self._lock is not None:
+            poll.register(self._lock, select.POLLIN)
         for fd in execution.descriptors() if execution is not None else ():
             poll.register(fd, select.POLLIN)
         for connection, asker in self._askers.items():
@@ -193,6 +211,9 @@ class Carrier(object):
         }
         if self._server.fileno() in ready:
             self._admit()
+        if self._lock is not None and self._lock.fileno() in ready:
+            # Who holds the lock was told by the kernel: those who asked make room for others.
+            self._lock.accept()[0].close()
         for connection in [one for one in self._askers if one.fileno() in ready]:
             self._hear(connection, execution)
         for connection in list(self._askers):

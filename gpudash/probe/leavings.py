@@ -1,7 +1,8 @@
 """What dead processes leave behind: shared memory with a name, and ports that are not free yet.
 
 A segment is removed only by request, and only where it is provably of a process that ended (which
-had it mapped or open, made it, or gave it its name), nobody has it mapped or open, its file is the
+had it mapped or open, made it, or gave it its name), is no older than these unless a framework
+named it (a data set that somebody put there is no segment of whoever reads it), nobody has it mapped or open, its file is the
 very one that was seen before, and the maps of every process could be read.
 """
 
@@ -20,6 +21,11 @@ MOST_USERS = 8
 IPC_RMID = 0
 BY_PID = re.compile(r"(?:sgl_shm|torch|vllm|multi_tokenizer_args|sglang|cuda\.shm|nccl|psm)[_.-]")
 
+FRAMEWORKS = re.compile(
+    r"(?:psm_|sem\.|sgl_shm|nccl-|cuda\.shm\.|torch_\d|vllm_offload_|multi_tokenizer_args_)"
+)
+SLACK_S = 0.1  # the clock of a file system is coarser
+
 
 class Born(object):
     """When each of the processes began, so that an older thing of the same number is none of them.
@@ -37,6 +43,10 @@ class Born(object):
         """Tell whether what changed then (by the wall clock) can be this process's."""
         began = self._at.get(pid)
         return began is not None and changed - self._booted + slack >= began
+
+    def were_there(self, changed):
+        """Tell whether any of these processes was there when something changed."""
+        return any(self.made(pid, changed, SLACK_S) for pid in self._at)
 
 
 def files(users, pids, known, born, is_living):
@@ -116,7 +126,7 @@ def ports_of(wanted):
     return [[port, counts[0], counts[1]] for port, counts in sorted(found.items()) if any(counts)]
 
 
-def remove(row, options, uids):
+def remove(row, options, uids, born):
     """Remove one segment after a last look; return why not, or an empty text."""
     if row["uid"] not in uids:
         return "it is another user's"
@@ -137,6 +147,8 @@ def remove(row, options, uids):
         found = os.lstat(path)
         if found.st_ino != row["id"]:
             return "it is another file now"
+        if not (FRAMEWORKS.match(row["name"]) or born.were_there(found.st_ctime)):
+            return "it was there before the family"
         if found.st_nlink != 1:
             return "it has another name"
         os.unlink(path)
@@ -162,7 +174,7 @@ def answer_leavings(command, wire, options):
         elif row["kind"] == "file" and users.unread:
             row["why"] = "not every process could be looked into"
         else:
-            row["why"] = remove(row, options, uids)
+            row["why"] = remove(row, options, uids, born)
             row["removed"] = not row["why"]
     wire.send(t="leavings", id=command["id"], rows=rows, unread=users.unread, ports=ports_of(ports))
     wire.ack(command)

@@ -4,7 +4,11 @@ from __future__ import annotations
 
 import os
 import signal
+import time
 
+import pytest
+
+from gpudash.probe.carrier import MOST_ASKERS, Busy, take_lock
 from tests.cleanup.acting import Actor, Play
 from tests.cleanup.scene import Scene
 from tests.fake_driver import MIB, Process
@@ -202,3 +206,94 @@ def test_root_and_workers_in_a_debug_build_of_ones_own(stage: Stage) -> None:
     assert (done.code, done.gpu_outcomes) == (0, ["CLEANED", "CLEANED"]), done.text
     assert scene.died(scene.pid("launcher"), *scene.pids("worker"))
     assert scene.lives(login, scene.pid("sibling"))
+
+
+@in_a_room
+def test_a_rank_that_a_person_started_on_each_node(stage: Stage) -> None:
+    """`RANK=0 LOCAL_RANK=0 WORLD_SIZE=2 nohup python train.py &`: detached, and no leftover."""
+    scene = Scene(stage)
+
+    def rank(actor: Actor) -> None:
+        os.setpgid(0, 0)
+        actor.title("python", "train.py")
+        actor.env(RANK="0", LOCAL_RANK="0", WORLD_SIZE="2", MASTER_ADDR="192.0.2.1")
+        actor.hold(0)
+        actor.rest()
+
+    def login(actor: Actor) -> None:
+        actor.fork(rank, "rank")
+
+    scene.reap(scene.actor(login, session=True))
+    rank_pid = scene.pid("rank")
+    done = scene.clean("--leftovers")
+    assert (done.code, done.gpu_outcomes) == (1, ["HELD", "CLEANED"]), done.text
+    assert done.planned[rank_pid]["life"] == "detached"
+    assert scene.lives(rank_pid)
+
+
+@in_a_room
+def test_a_data_set_in_shared_memory(stage: Stage) -> None:
+    """Put there by somebody before the job that reads it: no segment of that job."""
+    scene = Scene(stage)
+    data, segment = (stage.mount_shm() / name for name in ("images.npy", "scratch"))
+    data.write_bytes(b"x" * 4096)
+    made_s = data.stat().st_ctime
+    scene.until(lambda: time.time() > made_s + 0.5)
+
+    def reads(actor: Actor) -> None:
+        segment.write_bytes(b"x" * 4096)
+        for path in (data, segment):
+            actor.open(str(path))
+        actor.hold(0)
+        actor.rest()
+
+    scene.actor(reads, group=True)
+    done = scene.clean("--shm")
+    assert (done.code, done.gpu_outcomes) == (0, ["CLEANED", "CLEANED"]), done.text
+    rows = {row["name"]: row for row in done.host["leftovers"]["segments"]}
+    assert rows[data.name]["why_kept"] == "it was there before the family"
+    assert (data.exists(), segment.exists()) == (True, False)
+
+
+@in_a_room
+def test_many_cleaners_ask_for_the_lock(stage: Stage) -> None:
+    """However many were refused before, the next one is told who is at work, at once."""
+    scene = Scene(stage)
+
+    def stays(actor: Actor) -> None:
+        actor.hold(0)
+        actor.ignore_term()
+        actor.rest()
+
+    holder = scene.actor(stays, group=True)
+    first = scene.begin("--yes", "--grace", "60s")
+    scene.until(lambda: scene.heard(holder, "TERM"))
+    for _ in range(2 * MOST_ASKERS):
+        with pytest.raises(Busy, match="locked by pid"):
+            take_lock()
+    second = scene.clean()
+    assert second.code == 2, second.text
+    assert second.host["refused"].startswith("locked by pid ")
+    first.process.send_signal(signal.SIGINT)
+    assert first.end().code == 130
+    assert scene.of(holder) == ["TERM"]
+
+
+@in_a_room
+def test_a_queue_that_starts_the_next_job(stage: Stage) -> None:
+    """`xargs -n1 python serve.py`: each job has other words; what feeds them is named."""
+    scene = Scene(stage)
+
+    def feeds(actor: Actor) -> None:
+        actor.title("xargs", "-n1", "python", "serve.py")
+        first = actor.fork(server("1"), "server")
+        actor.up()
+        actor.wait(first)
+        actor.fork(server("2"), "server")
+        actor.rest()
+
+    queue = scene.actor(feeds, session=True)
+    done = scene.clean("--hold", "3s")
+    assert (done.code, done.gpu_outcomes) == (1, ["RESPAWNING", "CLEANED"]), done.text
+    assert f"pid {queue} (xargs) starts it" in done.host["gpus"][0]["reason"]
+    assert scene.lives(queue, scene.pid("server"))

@@ -576,8 +576,10 @@ def test_a_stopped_shell_job_with_children(stage: Stage) -> None:
 
 PLACES = (
     *("gnome-terminal-server", "konsole", "kitty", "alacritty", "xterm", "terminator"),
-    *("mosh-server", "tmate", "ttyd", "nvim", "emacs", "gdb", "pycharm", "bwrap"),
+    *("tmate", "ttyd", "nvim", "emacs", "gdb", "pycharm", "bwrap"),
     *("lxc-start", "gitlab-runner", "Runner.Worker", "sge_shepherd"),
+    *("xonsh", "nu", "elvish", "pwsh", "mksh", "yash", "ksh93"),
+    *("vi", "helix", "mc", "ranger", "qterminal", "pueued", "tsp"),
 )
 """In which people work, or from which work is started for them: all of it would end with them."""
 
@@ -594,6 +596,19 @@ def test_what_work_was_started_from_stays(stage: Stage) -> None:
     assert (done.code, done.gpu_outcomes) == (0, ["CLEANED", "CLEANED"]), done.text
     assert done.fates == dict.fromkeys(scene.pids("below"), "ended")
     assert scene.lives(*places)
+
+
+@in_a_room
+def test_what_hangs_below_a_login_that_is_not_ours(stage: Stage) -> None:
+    """Everybody is root, and no session number tells: below another door it is another's."""
+    scene = Scene(stage)
+    job = titled("python", "train.py")
+    door = scene.actor(above("/usr/bin/mosh-server", below=job), group=True)
+    done = scene.clean()
+    (pid,) = scene.pids("below")
+    assert (done.code, done.gpu_outcomes) == (1, ["HELD", "CLEANED"]), done.text
+    assert done.planned[pid]["belongs"] == "another session's"
+    assert scene.lives(door, pid)
 
 
 @in_a_room

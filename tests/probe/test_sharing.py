@@ -152,8 +152,8 @@ def test_a_file_with_another_name_is_kept(folder: Path, monkeypatch: pytest.Monk
 
     monkeypatch.setattr(leavings, "Users", Nobody)
     os.link(file, folder.parent / "another")
-    assert leavings.remove(row, {}, {os.getuid()}) == "it has another name"
+    assert leavings.remove(row, {}, {os.getuid()}, Born([], [])) == "it has another name"
     assert file.exists()
     (folder.parent / "another").unlink()
-    assert leavings.remove(row, {}, {os.getuid()}) == ""
+    assert leavings.remove(row, {}, {os.getuid()}, Born([], [])) == ""
     assert not file.exists()

@@ -40,7 +40,7 @@ from gpudash.core.cleanup.plan import (
     Signature,
 )
 from gpudash.core.cleanup.reasons import reasons_of
-from gpudash.core.cleanup.table import SHELLS, Table
+from gpudash.core.cleanup.table import QUEUES, SHELLS, Table
 from gpudash.core.families import Key, family_key
 from gpudash.core.holding import ManagerFacts, Process
 from gpudash.core.model import Ancestor, Gpu
@@ -187,8 +187,9 @@ def _signature(family: Family) -> Signature:
         parent=root.parent,
         parent_name=above.comm if above and above.pid > 1 else "",
         is_below_script=above is not None
-        and above.comm.lstrip("-") in SHELLS
-        and not is_interactive(above),
+        and (
+            above.comm in QUEUES or (above.comm.lstrip("-") in SHELLS and not is_interactive(above))
+        ),
     )
 
 

@@ -173,6 +173,8 @@ FRAMEWORKS = (
 PLAIN = Framework(name="", grace_s=10.0, idle_grace_s=10.0, orphan_grace_s=5.0)
 """A program that nothing is known of; its handler of SIGTERM may save a checkpoint."""
 HELPER_GRACE_S = 1.0
+RANK_OF_A_LAUNCHER = "rank of a launcher"
+"""Told by its words and variables alone, which a person may give as well."""
 MPI_DAEMONS = frozenset({"mpi"})
 
 _HELPERS = re.compile(
@@ -228,7 +230,7 @@ def _rank(process: Process, line: str) -> Part:
     if _LOCAL_RANK.search(line) or (
         "LOCAL_RANK" in hints and "RANK" in hints and size.isdigit() and int(size) > 1
     ):
-        return Part(framework=_named("deepspeed"), role=Role.WORKER, sign="rank of a launcher")
+        return Part(framework=_named("deepspeed"), role=Role.WORKER, sign=RANK_OF_A_LAUNCHER)
     return Part(framework=PLAIN, role=None)
 
 

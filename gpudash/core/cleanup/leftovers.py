@@ -12,7 +12,7 @@ from enum import Enum
 
 from gpudash.core.cleanup.belonging import Origin
 from gpudash.core.cleanup.families import Family
-from gpudash.core.cleanup.frameworks import Role, part_of
+from gpudash.core.cleanup.frameworks import RANK_OF_A_LAUNCHER, Part, Role, part_of
 from gpudash.core.cleanup.joining import is_reaped
 from gpudash.core.cleanup.managing import Manager
 from gpudash.core.cleanup.table import Table
@@ -79,7 +79,7 @@ def _root_evidence(root: Process, family: Family, table: Table) -> str:
     if not is_reaped(root, table):
         return ""
     part = part_of(root)
-    if part.role in (Role.WORKER, Role.HELPER):
+    if part.role in (Role.WORKER, Role.HELPER) and not _is_started_by_hand(root, part):
         return f"{part.sign} whose root is dead"
     heirs = [one for one in family.inherited if one.is_sure]
     below = {process.pid for process in table.children.get(root.pid, ())} | {root.pid}
@@ -88,6 +88,15 @@ def _root_evidence(root: Process, family: Family, table: Table) -> str:
         if one.heir in below and not table.memory_of(root.pid):
             return f"keeps the memory of pid {one.dead}, which is dead"
     return _remembered(root, table)
+
+
+def _is_started_by_hand(root: Process, part: Part) -> bool:
+    """Tell whether a rank may have had a shell above it and never a launcher.
+
+    `RANK=0 LOCAL_RANK=0 WORLD_SIZE=2 nohup python train.py &`, once on each node: its words and
+    variables are those of a rank. A shell gives each job a group of its own, a launcher does not.
+    """
+    return part.sign == RANK_OF_A_LAUNCHER and root.group == root.pid
 
 
 def _remembered(root: Process, table: Table) -> str:

@@ -14,7 +14,14 @@ from gpudash.core.holding import Device, Existence, Process, Scan
 from gpudash.core.model import Gpu, Host, Kind
 from gpudash.core.scope import normal_bus_id
 
-SHELLS = frozenset({"sh", "bash", "dash", "zsh", "fish", "ksh", "csh", "tcsh", "ash"})
+SHELLS = frozenset(
+    """
+    sh bash dash zsh fish ksh csh tcsh ash
+    ksh93 mksh oksh lksh yash xonsh nu elvish pwsh osh ysh
+    """.split()  # noqa: SIM905
+)
+QUEUES = frozenset({"xargs", "make", "pueued", "tsp"})
+"""They start one job after the other, each with words of its own."""
 LOGINS = frozenset({"sshd", "sshd-session", "login", "tmux", "tmux: server", "screen", "SCREEN"})
 REAPERS = frozenset(
     """
