@@ -5,14 +5,14 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from gpudash.config.load import Config
-from gpudash.config.schema import CLEANUP_KEYS, HOST_KEYS, TOP_KEYS, Setting, in_toml
+from gpudash.config.schema import ALERT_KEYS, CLEANUP_KEYS, HOST_KEYS, TOP_KEYS, Setting, in_toml
 
 TYPE_CHECKING = False  # as in load
 if TYPE_CHECKING:
     from gpudash.core.cleanup.protection import Rule
 
 LIVE = frozenset({"theme", "density", "keymap", "cleanup.confirm", "readonly"})
-"""Keys that count at once; those of [keys] do too."""
+"""Keys that count at once; those of [keys] and [alerts] do too."""
 
 
 class Change(NamedTuple):
@@ -28,7 +28,7 @@ class Change(NamedTuple):
         """Tell whether it counts at once; what was forbidden at the start stays so until then."""
         if self.key == "readonly":
             return self.after is True
-        return self.key in LIVE or self.key.startswith("keys.")
+        return self.key in LIVE or self.key.startswith(("keys.", "alerts."))
 
     @property
     def words(self) -> str:
@@ -50,6 +50,7 @@ def changes(before: Config, after: Config) -> tuple[Change, ...]:
 def _values(config: Config) -> dict[str, Setting]:
     found: dict[str, Setting] = {name: config.top(name).value for name in TOP_KEYS}
     found |= {f"cleanup.{name}": config.cleanup(name).value for name in CLEANUP_KEYS}
+    found |= {f"alerts.{name}": config.alert(name).value for name in ALERT_KEYS}
     found |= {f"keys.{id_}": value.value for id_, value in config.keys.items()}
     found |= {f"cleanup.protect.{rule.name}": _told(rule) for rule in config.protect}
     found |= {f"groups.{name}": words for name, words in config.groups.items()}

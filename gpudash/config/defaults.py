@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from gpudash.config.preflight import PREFLIGHT_KEYS
-from gpudash.config.schema import CLEANUP_KEYS, HOST_KEYS, TOP_KEYS, Key, in_toml
+from gpudash.config.schema import ALERT_KEYS, CLEANUP_KEYS, HOST_KEYS, TOP_KEYS, Key, in_toml
 from gpudash.core.actions import ACTIONS, Action
 from gpudash.core.keynames import CHARACTERS
 
@@ -42,6 +42,9 @@ def defaults_text() -> str:
         '#cgroup = "/lab.slice/*"',
         '#why = "the lab depends on it"',
     ]
+    lines += ["", "#[alerts]"]
+    for key in ALERT_KEYS.values():
+        lines += [f"# {key.doc}", _commented(key)]
     lines += [
         "",
         "# Other keys, by the id of an action: characters and names like escape, f5, pageup, with",

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 
 from gpudash.config.layers import Group, Layer, Origin, Section, Value
 from gpudash.config.positions import Path, key_lines, line_of
-from gpudash.config.schema import HOST_KEYS, TABLES, TOP_KEYS, Key, in_toml
+from gpudash.config.schema import ALERT_KEYS, HOST_KEYS, TABLES, TOP_KEYS, Key, in_toml
 from gpudash.core.errors import UsageError
 from gpudash.core.hostnames import GROUP_NAME
 from gpudash.core.hostranges import expand_range
@@ -64,6 +64,9 @@ def parse_document(text: str, path: str, origin: Origin) -> tuple[Layer, tuple[P
     )
     if "cleanup" in table:
         layer = reader.with_cleanup(layer, table["cleanup"])
+    if "alerts" in table:
+        alerts = reader.table(table["alerts"], ("alerts",))
+        layer = replace(layer, alerts=reader.values(alerts, ("alerts",), ALERT_KEYS))
     if "keys" in table:
         layer = replace(layer, keys=reader.keys(table["keys"]))
     if "preflight" in table:
@@ -105,7 +108,7 @@ class _Reader:
     def groups(self, table: object) -> dict[str, Group]:
         """Return the valid groups."""
         found: dict[str, Group] = {}
-        for name, words in self._table(table, ("groups",)).items():
+        for name, words in self.table(table, ("groups",)).items():
             path = ("groups", name)
             if not GROUP_NAME.fullmatch(name):
                 self._wrong(path, f"{_dotted(path)}: a group's name has letters, digits and ._-")
@@ -119,9 +122,9 @@ class _Reader:
     def sections(self, table: object) -> tuple[Section, ...]:
         """Return the valid sections, in order."""
         found: list[Section] = []
-        for pattern, inner in self._table(table, ("hosts",)).items():
+        for pattern, inner in self.table(table, ("hosts",)).items():
             path = ("hosts", pattern)
-            values = self.values(self._table(inner, path), path, HOST_KEYS)
+            values = self.values(self.table(inner, path), path, HOST_KEYS)
             try:
                 names = [name.lower() for name in expand_range(pattern)]
                 if not all(_PATTERN.fullmatch(name) for name in names):
@@ -148,7 +151,7 @@ class _Reader:
         # Loaded only where somebody wrote one: most configurations have none.
         from gpudash.config.cleanup import read_rule, read_values
 
-        inner = dict(self._table(table, ("cleanup",)))
+        inner = dict(self.table(table, ("cleanup",)))
         entries = inner.pop("protect", [])
         values, wrong = read_values(inner)
         if not isinstance(entries, list):
@@ -170,7 +173,7 @@ class _Reader:
     def keys(self, table: object, at: Path = ("keys",)) -> dict[str, Value]:
         """Return the entries of [keys] by the ids of actions, which may stand without quotes."""
         found: dict[str, Value] = {}
-        for name, value in self._table(table, at).items():
+        for name, value in self.table(table, at).items():
             path = (*at, name)
             if isinstance(value, dict):
                 found |= self.keys(value, path)
@@ -185,10 +188,10 @@ class _Reader:
         from gpudash.config.preflight import PREFLIGHT_KEYS, check_of
 
         found = {}
-        for name, inner in self._table(table, ("preflight",)).items():
+        for name, inner in self.table(table, ("preflight",)).items():
             path = ("preflight", name)
             before = len(self.problems)
-            values = self.values(self._table(inner, path), path, PREFLIGHT_KEYS)
+            values = self.values(self.table(inner, path), path, PREFLIGHT_KEYS)
             if not GROUP_NAME.fullmatch(name) or name == "none":
                 self._wrong(path, f"{_dotted(path)}: a name has letters, digits and ._-, no none")
             if len(self.problems) > before:
@@ -200,7 +203,8 @@ class _Reader:
                 self._wrong(path, f"{_dotted(path)} {error}")
         return replace(layer, preflights=found)
 
-    def _table(self, value: object, path: Path) -> dict[str, object]:
+    def table(self, value: object, path: Path) -> dict[str, object]:
+        """Return a table, an empty one for what is none."""
         if isinstance(value, dict):
             return value
         self._wrong(path, f"{_dotted(path)} must be a table, [{_dotted(path)}], not {_told(value)}")
@@ -235,7 +239,11 @@ def _near(name: str, keys: dict[str, Key], at: Path) -> str:
     guess = nearest(name, known)
     if guess:
         return f"Did you mean {guess}?"
-    for place, others in (("at the top", TOP_KEYS), ('in a [hosts."NAME"]', HOST_KEYS)):
+    for place, others in (
+        ("at the top", TOP_KEYS),
+        ("in [alerts]", ALERT_KEYS),
+        ('in a [hosts."NAME"]', HOST_KEYS),
+    ):
         if name in others:
             return f"{name} stands {place}."
     return f"Known here: {', '.join(known)}"

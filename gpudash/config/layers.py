@@ -85,6 +85,7 @@ class Layer:
     cleanup: Mapping[str, Value] = field(default_factory=dict)
     protect: tuple[Rule, ...] = ()
     """In the order of the file."""
+    alerts: Mapping[str, Value] = field(default_factory=dict)
     keys: Mapping[str, Value] = field(default_factory=dict)
     """Of [keys]: id of an action to its keys as written."""
     preflights: Mapping[str, Check] = field(default_factory=dict)

@@ -15,6 +15,7 @@ from gpudash.config.files import read_file
 from gpudash.config.folders import SITE_FILE, user_file
 from gpudash.config.layers import Group, Layer, Origin, Value
 from gpudash.config.schema import (
+    ALERT_KEYS,
     CLEANUP_KEYS,
     CONFIG_VARIABLE,
     HOST_KEYS,
@@ -73,6 +74,10 @@ class Config:
         return weigh(CLEANUP_KEYS[name], self.site.cleanup.get(name), self.user.cleanup.get(name))[
             0
         ]
+
+    def alert(self, name: str) -> Value:
+        """Return a value of [alerts]."""
+        return weigh(ALERT_KEYS[name], self.site.alerts.get(name), self.user.alerts.get(name))[0]
 
     @property
     def protect(self) -> tuple[Rule, ...]:

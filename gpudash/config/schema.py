@@ -6,125 +6,21 @@ variables all read this table, so a key that is not here does not exist.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
-from enum import Enum
-
-from gpudash.core.errors import UsageError
-from gpudash.core.units import parse_duration
-
-Setting = str | bool | int | tuple[str, ...] | None
-"""A value as the file says it; None leaves it to something else (ssh's own configuration)."""
-
-MIN_INTERVAL_S = 0.1
-MAX_INTERVAL_S = 3600.0
-
-
-class Place(Enum):
-    """Where a key may stand."""
-
-    TOP = "top level"
-    HOST = '[hosts."NAME"]'
-    CLEANUP = "[cleanup]"
-    PREFLIGHT = "[preflight.NAME]"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Key:
-    """One key."""
-
-    name: str
-    place: Place
-    expects: str
-    """What a value is, as the rest of "must be …"."""
-    check: Callable[[object], Setting]
-    """Returns the value; raises ValueError where it is none."""
-    default: Setting
-    doc: str
-    """One sentence."""
-    example: Setting = None
-    """Shown beside a default of None."""
-    loosest_first: tuple[Setting, ...] = ()
-    """Where the site's file says one of these, others only go further right."""
-    is_least: bool = False
-    """Where the site's file says a number, others say no smaller one."""
-
-    @property
-    def variable(self) -> str | None:
-        """Return the environment variable that overrides the key; hosts' keys have none."""
-        return f"GPUDASH_{self.name.upper()}" if self.place is Place.TOP else None
-
-    def loosens(self, value: Setting, site: Setting) -> bool:
-        """Tell whether a value allows more than the site's does."""
-        if self.is_least and isinstance(value, int) and isinstance(site, int):
-            return value < site
-        order = self.loosest_first
-        return bool(order) and order.index(value) < order.index(site)
-
-
-def _flag(value: object) -> Setting:
-    if not isinstance(value, bool):
-        raise ValueError
-    return value
-
-
-def _text(value: object) -> Setting:
-    if not isinstance(value, str) or not value or not value.isprintable():
-        raise ValueError
-    return value
-
-
-def _program(value: object) -> Setting:
-    if str(_text(value)).startswith("-") or " " in str(value):
-        raise ValueError
-    return str(value)
-
-
-def _user(value: object) -> Setting:
-    from gpudash.core.hostspec import parse_destination
-
-    try:
-        return parse_destination(f"{_text(value)}@name").user
-    except UsageError as error:
-        raise ValueError from error
-
-
-def _port(value: object) -> Setting:
-    if isinstance(value, bool) or not isinstance(value, int) or not 1 <= value <= 65535:
-        raise ValueError
-    return value
-
-
-def _gpus(value: object) -> Setting:
-    if isinstance(value, bool) or not isinstance(value, int) or not 1 <= value <= 128:
-        raise ValueError
-    return value
-
-
-def _argv(value: object) -> Setting:
-    if not isinstance(value, list) or not value:
-        raise ValueError
-    return tuple(str(_text(word)) for word in value)
-
-
-def _duration(value: object) -> Setting:
-    try:
-        seconds = parse_duration(str(_text(value)), flag="interval")
-    except UsageError as error:
-        raise ValueError from error
-    if not MIN_INTERVAL_S <= seconds <= MAX_INTERVAL_S:
-        raise ValueError
-    return str(value)
-
-
-def _one_of(*words: str) -> Callable[[object], Setting]:
-    def check(value: object) -> Setting:
-        if not isinstance(value, str) or value not in words:
-            raise ValueError
-        return value
-
-    return check
-
+from gpudash.config.checks import (
+    argv,
+    bound,
+    duration,
+    flag,
+    gpus,
+    one_of,
+    port,
+    program,
+    text,
+    user,
+)
+from gpudash.config.key import Key as Key
+from gpudash.config.key import Place as Place
+from gpudash.config.key import Setting as Setting
 
 _FLAG = "true or false"
 
@@ -133,7 +29,7 @@ KEYS = (
         name="interval",
         place=Place.TOP,
         expects='a duration from "100ms" to "1h", like "500ms", "1s" or "5m"',
-        check=_duration,
+        check=duration,
         default="1s",
         doc="How often GPUs are read.",
     ),
@@ -141,7 +37,7 @@ KEYS = (
         name="theme",
         place=Place.TOP,
         expects='the name of a theme, like "gpudash-dark"',
-        check=_text,
+        check=text,
         default="gpudash-dark",
         doc="The dashboard's colours.",
     ),
@@ -149,7 +45,7 @@ KEYS = (
         name="density",
         place=Place.TOP,
         expects='"auto", "card", "line" or "cell"',
-        check=_one_of("auto", "card", "line", "cell"),
+        check=one_of("auto", "card", "line", "cell"),
         default="auto",
         doc="How much room a host takes in the dashboard; auto is what fits.",
     ),
@@ -157,7 +53,7 @@ KEYS = (
         name="keymap",
         place=Place.TOP,
         expects='"default" or "vim"',
-        check=_one_of("default", "vim"),
+        check=one_of("default", "vim"),
         default="default",
         doc="The dashboard's set of keys; [keys] changes single ones.",
     ),
@@ -165,7 +61,7 @@ KEYS = (
         name="readonly",
         place=Place.TOP,
         expects=_FLAG,
-        check=_flag,
+        check=flag,
         default=False,
         doc="Look at hosts and never act on any, whatever their sections say.",
         loosest_first=(False, True),
@@ -174,7 +70,7 @@ KEYS = (
         name="baselines",
         place=Place.TOP,
         expects=_FLAG,
-        check=_flag,
+        check=flag,
         default=True,
         doc="Whether a reading that was accepted as idle passes; false: only 0 bytes does.",
         loosest_first=(True, False),
@@ -183,16 +79,72 @@ KEYS = (
         name="confirm",
         place=Place.CLEANUP,
         expects='"alive" or "always"',
-        check=_one_of("alive", "always"),
+        check=one_of("alive", "always"),
         default="alive",
         doc="When the dashboard asks before it cleans: where somebody is alive, or always.",
         loosest_first=("alive", "always"),
     ),
     Key(
+        name="memory",
+        place=Place.ALERTS,
+        expects="a number of percent from 1 to 100, or false",
+        check=bound(100),
+        default=False,
+        doc="Tell when so much of a GPU's memory is used, like 95; false: a full GPU is normal.",
+    ),
+    Key(
+        name="temperature",
+        place=Place.ALERTS,
+        expects="a number of °C from 1 to 150, or false",
+        check=bound(150),
+        default=90,
+        doc="Tell when a GPU is so hot, in °C, for 5 s.",
+    ),
+    Key(
+        name="throttle",
+        place=Place.ALERTS,
+        expects=_FLAG,
+        check=flag,
+        default=True,
+        doc="Tell when a GPU is slowed by heat, the power brake or the hardware.",
+    ),
+    Key(
+        name="ecc",
+        place=Place.ALERTS,
+        expects=_FLAG,
+        check=flag,
+        default=True,
+        doc="Tell when a memory row is broken and waits for a reset, or can't be replaced.",
+    ),
+    Key(
+        name="lost",
+        place=Place.ALERTS,
+        expects=_FLAG,
+        check=flag,
+        default=True,
+        doc="Tell when a host or a GPU that was read is so no more.",
+    ),
+    Key(
+        name="bell",
+        place=Place.ALERTS,
+        expects=_FLAG,
+        check=flag,
+        default=True,
+        doc="Ring the terminal's bell with an alert; never for simulated hosts.",
+    ),
+    Key(
+        name="osc9",
+        place=Place.ALERTS,
+        expects=_FLAG,
+        check=flag,
+        default=False,
+        doc="Let the terminal notify the desktop of an alert (OSC 9, wrapped for tmux).",
+    ),
+    Key(
         name="transport",
         place=Place.HOST,
         expects='"auto", "asyncssh" or "openssh"',
-        check=_one_of("auto", "asyncssh", "openssh"),
+        check=one_of("auto", "asyncssh", "openssh"),
         default="auto",
         doc="Which ssh client connects; auto takes OpenSSH's where asyncssh lacks something.",
     ),
@@ -200,7 +152,7 @@ KEYS = (
         name="command",
         place=Place.HOST,
         expects='a list of words, like ["kubectl", "exec", "-i", "vllm-0", "--", "sh"]',
-        check=_argv,
+        check=argv,
         default=None,
         example=("docker", "exec", "-i", "trainer", "sh"),
         doc="Reach the host by this command instead of ssh: a shell on its stdin.",
@@ -209,7 +161,7 @@ KEYS = (
         name="user",
         place=Place.HOST,
         expects='a user name, like "root"',
-        check=_user,
+        check=user,
         default=None,
         example="root",
         doc="Log in as this user where the command line names none.",
@@ -218,7 +170,7 @@ KEYS = (
         name="port",
         place=Place.HOST,
         expects="a number from 1 to 65535",
-        check=_port,
+        check=port,
         default=None,
         example=22,
         doc="Connect to this port where the command line names none.",
@@ -227,7 +179,7 @@ KEYS = (
         name="sudo",
         place=Place.HOST,
         expects='"never", "see" or "clean"',
-        check=_one_of("never", "see", "clean"),
+        check=one_of("never", "see", "clean"),
         default="never",
         doc="What runs by sudo -n there: nothing, reading, or cleaning too.",
         loosest_first=("clean", "see", "never"),
@@ -236,7 +188,7 @@ KEYS = (
         name="readonly",
         place=Place.HOST,
         expects=_FLAG,
-        check=_flag,
+        check=flag,
         default=False,
         doc="Look at this host and never act on it.",
         loosest_first=(False, True),
@@ -245,7 +197,7 @@ KEYS = (
         name="python",
         place=Place.HOST,
         expects='a program, like "python3" or "/opt/python/bin/python3"',
-        check=_program,
+        check=program,
         default="python3",
         doc="The Python (3.6 or newer) that runs the probe there.",
     ),
@@ -253,7 +205,7 @@ KEYS = (
         name="gpus",
         place=Place.HOST,
         expects="a number from 1 to 128",
-        check=_gpus,
+        check=gpus,
         default=None,
         example=8,
         doc="How many GPUs the host has: while it lists fewer, nothing there is clear.",
@@ -263,7 +215,7 @@ KEYS = (
         name="nvidia_smi",
         place=Place.HOST,
         expects=_FLAG,
-        check=_flag,
+        check=flag,
         default=True,
         doc="Fall back to nvidia-smi where the probe can't read the driver.",
     ),
@@ -272,7 +224,8 @@ KEYS = (
 TOP_KEYS = {key.name: key for key in KEYS if key.place is Place.TOP}
 HOST_KEYS = {key.name: key for key in KEYS if key.place is Place.HOST}
 CLEANUP_KEYS = {key.name: key for key in KEYS if key.place is Place.CLEANUP}
-TABLES = ("groups", "hosts", "cleanup", "keys", "preflight")
+ALERT_KEYS = {key.name: key for key in KEYS if key.place is Place.ALERTS}
+TABLES = ("groups", "hosts", "cleanup", "alerts", "keys", "preflight")
 """Top-level names that are tables."""
 VARIABLES = {key.variable: key for key in KEYS if key.variable}
 CONFIG_VARIABLE = "GPUDASH_CONFIG"

@@ -11,9 +11,10 @@ from gpudash.core.action import ERRORS, LOG, PAGE, PLAN, STARTUPS
 from gpudash.core.action import Action as Action
 from gpudash.core.action import Situation as Situation
 from gpudash.core.detailkeys import DETAIL_ACTIONS
+from gpudash.core.eventkeys import EVENT_ACTIONS
 from gpudash.core.startup.keys import STARTUP_ACTIONS
 
-_MOVES = (DASHBOARD, PAGE, DETAILS, STARTUPS, LOG)
+_MOVES = (DASHBOARD, PAGE, DETAILS, STARTUPS, LOG, ERRORS)
 _MAIN = (DASHBOARD, DETAILS, STARTUPS)
 
 ACTIONS = (
@@ -177,7 +178,13 @@ ACTIONS = (
     ),
     *STARTUP_ACTIONS,
     Action(
-        "view.theme", "t", "theme", "The next theme.", "next_theme", True, screens=(*_MAIN, LOG)
+        "view.theme",
+        "t",
+        "theme",
+        "The next theme.",
+        "next_theme",
+        True,
+        screens=(*_MAIN, LOG, ERRORS),
     ),
     Action(
         "host.pause",
@@ -199,8 +206,15 @@ ACTIONS = (
         screens=(DASHBOARD, DETAILS),
     ),
     Action(
-        "errors.open", "e", "errors", "All that went wrong, in full.", "errors", True, screens=_MAIN
+        "errors.open",
+        "e",
+        "errors",
+        "The event log: what is wrong, which alerts are raised, all that happened.",
+        "errors",
+        True,
+        screens=(*_MAIN, ERRORS),
     ),
+    *EVENT_ACTIONS,
     Action(
         "text.copy",
         "y",
@@ -238,7 +252,7 @@ ACTIONS = (
         "Leave gpudash; ctrl+c does so from anywhere.",
         "quit",
         True,
-        screens=(*_MAIN, LOG),
+        screens=(*_MAIN, LOG, ERRORS),
     ),
 )
 BY_ID = {one.id: one for one in ACTIONS}

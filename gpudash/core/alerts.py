@@ -54,6 +54,10 @@ class Alert:
     """What was said when it was raised."""
 
 
+Raised = tuple[tuple[str, Place, Alert], ...]
+"""Host, place and alert of all that are raised, the oldest first."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Told:
     """What is to be told of an alert."""

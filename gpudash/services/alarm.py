@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from gpudash.core.alert_levels import Bounds, Place
-from gpudash.core.alerts import Alert, Alerts, Told, look
+from gpudash.core.alert_levels import Bounds
+from gpudash.core.alerts import Alerts, Raised, Told, look
 from gpudash.core.events import Event
 from gpudash.core.model import Host
 from gpudash.services.clock import Clock
@@ -34,18 +34,23 @@ class Alarm:
     def _hear(self, _event: Event, _before: Host, after: Host) -> None:
         self._changed.add(after.name)
 
+    def look_again(self) -> None:
+        """Let the next look be at every host: other bounds count now."""
+        self._changed = {host.name for host in self._monitor.fleet.hosts}
+
     def close(self) -> None:
         """Listen no more."""
         self._monitor.listeners.remove(self._hear)
 
     @property
-    def raised(self) -> tuple[tuple[str, Place, Alert], ...]:
+    def raised(self) -> Raised:
         """Return what is raised now on any host, the oldest first."""
         found = [
             (name, place, alert)
             for name, alerts in self._alerts.items()
             for place, alert in alerts.raised
         ]
+        # Equal times stay in the order of the hosts.
         return tuple(sorted(found, key=lambda one: one[2].raised_s))
 
     def heed(self) -> None:
@@ -54,10 +59,11 @@ class Alarm:
         names = self._changed | {name for name, alerts in self._alerts.items() if alerts.standing}
         self._changed = set()
         now_s = self._clock.now()
-        for name in sorted(names):
-            host = self._monitor.fleet.host(name)
-            alerts, news = look(self._alerts.get(name, Alerts()), host, self.bounds, now_s)
-            self._alerts[name] = alerts
+        for host in self._monitor.fleet.hosts:
+            if host.name not in names:
+                continue
+            before = self._alerts.get(host.name, Alerts())
+            self._alerts[host.name], news = look(before, host, self.bounds, now_s)
             for told in news:
                 if told.is_news:
                     self._monitor.note(told.happening)

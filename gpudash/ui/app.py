@@ -30,7 +30,6 @@ from gpudash.ui.reloading import ReloadingApp
 from gpudash.ui.scene import Scene
 from gpudash.ui.screens.dashboard import DashboardScreen
 from gpudash.ui.screens.details import DetailsScreen
-from gpudash.ui.screens.errors import ErrorsScreen
 from gpudash.ui.screens.help import HelpScreen
 from gpudash.ui.strips import Ink
 from gpudash.ui.theme import Theme
@@ -163,6 +162,7 @@ class GpudashApp(ReloadingApp):
 
     def repaint(self) -> None:
         """Show what is known now, under a dialog too: what is old must look old."""
+        self.heed()
         self._seen = self._monitor.version
         self._painted_s = self._clock.now()
         is_quiet = self._painted_s - self._keys.last_s >= PATIENCE_S
@@ -177,6 +177,7 @@ class GpudashApp(ReloadingApp):
         self._dashboard.show(view, self.size, self._scene.ledger)
         self._scene.stands(self._dashboard.word)
         self.paint_startups()
+        self.paint_events()
         for screen in self.screen_stack:
             if isinstance(screen, DetailsScreen):
                 screen.show_now()
@@ -238,11 +239,6 @@ class GpudashApp(ReloadingApp):
         self.push_screen(
             DetailsScreen(self._monitor, self._clock, self._scene, lambda: self._ink, chosen)
         )
-
-    def action_errors(self) -> None:
-        """Show everything that went wrong."""
-        if not self._shows(ErrorsScreen):
-            self.push_screen(ErrorsScreen(self._monitor.fleet, self._clock))
 
     def action_help(self) -> None:
         """Show all keys."""

@@ -10,14 +10,15 @@ import asyncio
 from dataclasses import dataclass, replace
 from functools import partial
 
+from gpudash.config.alerts import bounds_of, is_on
 from gpudash.config.changes import Change, changes
 from gpudash.config.load import Config
 from gpudash.core.keymap import actions_with, changed_keys
 from gpudash.core.names import printable_lines
 from gpudash.services.reloading import Loaded, Reloader, load_now, signature
 from gpudash.ui.actions import Actions
+from gpudash.ui.alarming import AlarmingApp, AlertWays
 from gpudash.ui.paint.view import Density
-from gpudash.ui.starting import StartingApp
 from gpudash.ui.theme import Theme, theme_of
 from gpudash.ui.theming import textual_theme
 
@@ -35,7 +36,7 @@ class Live:
     """Keys that a flag speaks over."""
 
 
-class ReloadingApp(StartingApp):
+class ReloadingApp(AlarmingApp):
     """Keeps up with the configuration and the themes."""
 
     live: Live | None = None
@@ -71,6 +72,7 @@ class ReloadingApp(StartingApp):
         changed = changes(self.live.config, loaded.config)
         self.live.config = loaded.config
         lines = [self._take(change, loaded.config) for change in changed]
+        self.use_alerts(alert_ways(loaded.config))
         if lines:
             self._tell_lines("configuration", tuple(lines), "information")
             self.repaint()
@@ -115,6 +117,8 @@ class ReloadingApp(StartingApp):
                 if self._clean is not None:
                     always = change.after == "always"
                     self._clean = replace(self._clean, confirms_always=always)
+            case key if key.startswith("alerts."):
+                pass  # All of them at once, by whoever takes the configuration.
             case _:
                 self._take_keys(config)
         return change.words
@@ -135,6 +139,13 @@ class ReloadingApp(StartingApp):
         entries = actions_with(own, str(config.top("keymap").value))
         self._scene.actions = Actions(entries)
         self.set_keymap(changed_keys(entries))
+
+
+def alert_ways(config: Config) -> AlertWays:
+    """Return what a configuration says of alerts."""
+    return AlertWays(
+        bounds=bounds_of(config), has_bell=is_on(config, "bell"), has_osc9=is_on(config, "osc9")
+    )
 
 
 def _is_same(one: Theme, other: Theme | None) -> bool:

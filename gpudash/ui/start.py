@@ -182,10 +182,12 @@ def _app(
         past=partial(_past, acts.folder / PAST if acts and acts.folder else None),
     )
     app.theme_faults = faults
+    app.speak_through_driver()
     if looks.settings is not None:
-        from gpudash.ui.reloading import Live
+        from gpudash.ui.reloading import Live, alert_ways
 
         config, pinned = looks.settings
+        app.use_alerts(alert_ways(config))
         app.live = Live(config=config, pinned=pinned, environ=dict(os.environ))
     # Modules stay for good: a full collection that walks over them costs a tenth of the CPU time.
     gc.freeze()

@@ -194,5 +194,8 @@ def test_no_configuration_at_all(gpudash_command: Runner, tmp_path: Path) -> Non
         "readonly,false,default\n"
         "baselines,true,default\n"
         'cleanup.confirm,"""alive""",default\n'
+        "alerts.memory,false,default\nalerts.temperature,90,default\n"
+        "alerts.throttle,true,default\nalerts.ecc,true,default\nalerts.lost,true,default\n"
+        "alerts.bell,true,default\nalerts.osc9,false,default\n"
     )
     assert os.listdir(tmp_path) == []

@@ -21,6 +21,9 @@ lab = ["gpu-a"]
 user = "root"
 [cleanup]
 confirm = "always"
+[alerts]
+memory = 95
+bell = false
 [[cleanup.protect]]
 name = "lab-server"
 process = "labd"
@@ -35,6 +38,8 @@ def test_every_key_that_changed_is_told(tmp_path: Path) -> None:
         ('theme = "gpudash-light"', True),
         ('keymap = "vim"', True),
         ('cleanup.confirm = "always"', True),
+        ("alerts.memory = 95", True),
+        ("alerts.bell = false", True),
         ('keys.view.theme = "T"', True),
         (
             'cleanup.protect.lab-server = "labd: protected by the configuration"',

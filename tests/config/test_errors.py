@@ -37,7 +37,7 @@ from tests.config.making import configuration
             1,
             "unknown key zzzzzz",
             "Known here: interval, theme, density, keymap, readonly, baselines, groups, hosts, "
-            "cleanup, keys, preflight",
+            "cleanup, alerts, keys, preflight",
         ),
         (
             "theme = 'x'\ninterval = 2",

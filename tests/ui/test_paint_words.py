@@ -6,11 +6,11 @@ from dataclasses import replace
 
 import pytest
 
+from gpudash.core.eventlog import event_lines, log_text
 from gpudash.ui.paint.frame import FrameView, frame_rows
 from gpudash.ui.paint.glyphs import ASCII
 from gpudash.ui.paint.spans import plain
 from gpudash.ui.paint.view import Density
-from gpudash.ui.screens.errors import errors_text
 from tests.ui import fleets
 from tests.ui.showing import HandClock
 
@@ -152,5 +152,5 @@ def test_a_fallback_says_what_it_lacks() -> None:
     shown = replace(fleet, hosts=(replace(host, facts=facts),))
     assert "through nvidia-smi  lacks graphics processes; power " in screen(shown, 160, 40)[3]
     assert "through nvidia-smi ─" in screen(shown, 100, 40)[3]
-    text = errors_text(shown, HandClock())
+    text = log_text(event_lines(shown, (), is_bad_only=False), HandClock().wall)
     assert "read through nvidia-smi, which lacks:\n  graphics processes\n  power" in text

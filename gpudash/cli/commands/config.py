@@ -12,7 +12,7 @@ from gpudash.config.folders import user_file
 from gpudash.config.hosts import groups_of, section_warnings
 from gpudash.config.layers import Value
 from gpudash.config.load import Config, load, survey
-from gpudash.config.schema import CLEANUP_KEYS, TOP_KEYS, in_toml
+from gpudash.config.schema import ALERT_KEYS, CLEANUP_KEYS, TOP_KEYS, in_toml
 from gpudash.core.errors import ExitCode
 
 SCHEMA = "gpudash.config/1"
@@ -108,6 +108,8 @@ def _rows(config: Config) -> Iterator[tuple[str, Value]]:
     for layer in (config.site, config.user):
         for rule in layer.protect:
             yield f"cleanup.protect.{rule.name}", Value(value=rule.why, where=layer.path or "")
+    for name in ALERT_KEYS:
+        yield f"alerts.{name}", config.alert(name)
     for id_, value in config.keys.items():
         yield f"keys.{in_toml(id_)}", value
     for name, group in config.group_entries.items():

@@ -52,10 +52,10 @@ def _event(one: Happening, name_width: int, wall_of: WallClock, glyphs: Glyphs) 
     if name_width:
         row += ((left(outside(one.host, 64), name_width - 2) + "  ", "text"),)
     style = "text-strong b" if one.tone == "proven" else "text"
-    return (*row, _mark(one, glyphs), ("  ", "text"), (outside(one.words, 200), style))
+    return (*row, mark_of(one, glyphs), ("  ", "text"), (outside(one.words, 200), style))
 
 
-def _mark(one: Happening, glyphs: Glyphs) -> Span:
+def mark_of(one: Happening, glyphs: Glyphs) -> Span:
     """Draw the family's letter, or what kind of news it is."""
     if one.letter:
         style = TEXT_OF[one.owner] if one.owner else "text-strong"

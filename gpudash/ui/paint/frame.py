@@ -79,6 +79,8 @@ class FrameView(NamedTuple):
     """Keys of the default set that are others now."""
     startup: StartupView | None = None
     """What starts, or was ready or failed just now."""
+    alerts: int = 0
+    """How many are raised."""
 
 
 def header_view(view: FrameView) -> HeaderView:
@@ -96,6 +98,7 @@ def header_view(view: FrameView) -> HeaderView:
         filter=view.chosen.filter if view.chosen else "",
         shown=view.chosen.counted(view.fleet) if view.chosen else "",
         sort=view.chosen.sort if view.chosen else "",
+        alerts=view.alerts,
     )
 
 

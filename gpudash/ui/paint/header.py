@@ -28,6 +28,8 @@ class HeaderView(NamedTuple):
     shown: str = ""
     """How much of the fleet that is: `3 of 32 hosts`."""
     sort: str = ""
+    alerts: int = 0
+    """How many are raised."""
 
 
 def header_row(view: HeaderView, width: int, glyphs: Glyphs) -> Row:
@@ -90,6 +92,8 @@ def _what(view: HeaderView) -> str:
 
 def _end(view: HeaderView, width: int) -> Row:
     row: Row = ()
+    if view.alerts and width >= 60:
+        row += ((f"{plural(view.alerts, 'alert')}   ", "unknown b"),)
     if view.is_read_only:
         row += (("read-only   ", "text-muted"),)
     if view.paused_s is not None:

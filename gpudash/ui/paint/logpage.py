@@ -16,6 +16,7 @@ from gpudash.ui.paint.spans import (
     finished,
     fit,
     left,
+    marked,
     on_background,
     outside,
     row_width,
@@ -185,23 +186,7 @@ def _line(
         row += ((left(outside(line.rank, 10), rank), "leftover" if is_cause else "key"),)
     style = "text-strong" if is_cause or is_here else "text"
     text = indented(line.text)[page.column :]
-    row = fit((*row, *_marked(text, page.words, style)), width, page.glyphs.cut)
+    row = fit((*row, *marked(text, page.words, style)), width, page.glyphs.cut)
     return (
         on_background(row, "tint-bad" if is_cause else "row-cursor") if is_cause or is_here else row
     )
-
-
-def _marked(text: str, words: str, style: str) -> Row:
-    """Return the text with each place of the words set off."""
-    if not words:
-        return ((text, style),)
-    among = text.lower() if words == words.lower() else text
-    spans: list[tuple[str, str]] = []
-    at = 0
-    while (found := among.find(words, at)) >= 0:
-        if found > at:
-            spans.append((text[at:found], style))
-        spans.append((text[found : found + len(words)], "key b on key-cap"))
-        at = found + len(words)
-    spans.append((text[at:], style))
-    return tuple(spans)

@@ -190,6 +190,22 @@ def wrapped(text: str, width: int, most: int = 3) -> tuple[str, ...]:
     return tuple(lines)
 
 
+def marked(text: str, words: str, style: str) -> Row:
+    """Return the text with each place of the words set off."""
+    if not words:
+        return ((text, style),)
+    among = text.lower() if words == words.lower() else text
+    spans: list[tuple[str, str]] = []
+    at = 0
+    while (found := among.find(words, at)) >= 0:
+        if found > at:
+            spans.append((text[at:found], style))
+        spans.append((text[found : found + len(words)], "key b on key-cap"))
+        at = found + len(words)
+    spans.append((text[at:], style))
+    return tuple(spans)
+
+
 def plain(row: Row) -> str:
     """Return the text of a row without styles."""
     return "".join(text for text, _ in row)

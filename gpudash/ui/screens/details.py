@@ -12,6 +12,7 @@ from textual.screen import Screen
 
 from gpudash.core.action import DETAILS, Action
 from gpudash.core.actions import BY_ID
+from gpudash.core.eventlog import simulated_line
 from gpudash.core.model import Fleet
 from gpudash.services.clock import Clock
 from gpudash.services.detailing import Detailing
@@ -25,7 +26,6 @@ from gpudash.ui.paint.detailview import DetailsView, Page
 from gpudash.ui.plots import load_charts
 from gpudash.ui.scene import Scene
 from gpudash.ui.screens.environment import EnvironmentScreen
-from gpudash.ui.screens.errors import simulated_line
 from gpudash.ui.strips import Ink
 from gpudash.ui.widgets.detailrows import DetailRows
 from gpudash.ui.widgets.keyed import KeyedRows
