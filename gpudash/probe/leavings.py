@@ -2,8 +2,9 @@
 
 A segment is removed only by request, and only where it is provably of a process that ended (which
 had it mapped or open, made it, or gave it its name), is no older than these unless a framework
-named it (a data set that somebody put there is no segment of whoever reads it), nobody has it mapped or open, its file is the
-very one that was seen before, and the maps of every process could be read.
+named it (a data set that somebody put there is no segment of whoever reads it), nobody has it
+mapped or open, its file is the very one that was seen before, and the maps of every process could
+be read.
 """
 
 import ctypes
