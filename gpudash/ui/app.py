@@ -34,6 +34,7 @@ from gpudash.ui.screens.help import HelpScreen
 from gpudash.ui.strips import Ink
 from gpudash.ui.theme import Theme
 from gpudash.ui.theming import textual_theme
+from gpudash.ui.touring import Guide
 from gpudash.ui.widgets.keyed import KeyedRows
 from gpudash.ui.widgets.pointed import GpuPointed
 
@@ -50,6 +51,8 @@ REPAINT_S = 1.0
 class GpudashApp(ReloadingApp):
     """The dashboard."""
 
+    guide: Guide | None = None
+    """Of the demo's tour."""
     CSS_PATH = "app.tcss"
     TITLE = "gpudash"
     ENABLE_COMMAND_PALETTE = False
@@ -178,6 +181,9 @@ class GpudashApp(ReloadingApp):
         self._scene.stands(self._dashboard.word)
         self.paint_startups()
         self.paint_events()
+        if self.guide is not None:
+            place = (self._scene.focus or "", self._scene.cursor)
+            self.guide.look(self._dashboard.word, place, self._scene.actions)
         for screen in self.screen_stack:
             if isinstance(screen, DetailsScreen):
                 screen.show_now()

@@ -110,9 +110,14 @@ def show(
     *,
     demo: Callable[[], FleetMonitor] | None = None,
     acts: Acts | None = None,
+    is_tour: bool = False,
 ) -> int:
     """Run the dashboard until the user leaves; return the exit code. No `acts`: read-only."""
     app = _app(monitor, looks, screen, demo, None, acts)
+    if is_tour:
+        from gpudash.ui.touring import Guide
+
+        app.guide = Guide(app)
     app.run()
     return app.return_code or 0
 

@@ -49,7 +49,7 @@ def run(words: list[str]) -> int:
         if acts is not None:
             acts = acts._replace(folder=Path(folder))
             put_earlier(Path(folder))
-        return start.show(monitor, looks, screen, acts=acts)
+        return start.show(monitor, looks, screen, acts=acts, is_tour=scenario.is_tour)
 
 
 def put_earlier(folder: Path) -> None:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from gpudash.core.errors import UsageError
 
 DEFAULT = "busy"
-NAMES = ("busy", "fleet", "idle", "leftovers", "startup", "training", "trouble")
+NAMES = ("busy", "fleet", "idle", "leftovers", "startup", "tour", "training", "trouble")
 MOST_HOSTS, MOST_GPUS = 128, 16
 ACTS_BY_WORD = {"ready": "serve", "failed": "oom", "training": "train"}
 _SIZE = re.compile(r"([1-9][0-9]{0,3})[x×]([1-9][0-9]{0,3})")
@@ -24,6 +24,11 @@ class Scenario:
     gpus: int = 8
     act: str = ""
     """For `startup`: the job that the scene begins with, at once; nothing begins with leftovers."""
+
+    @property
+    def is_tour(self) -> bool:
+        """Tell whether each step has a sentence: the whole job, for a newcomer."""
+        return self.name == "tour"
 
 
 def parse_scenario(text: str) -> Scenario:

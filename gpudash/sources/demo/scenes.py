@@ -57,7 +57,7 @@ def machines(scenario: Scenario, seed: int) -> tuple[Machine, ...]:
             return (_leftovers("gpu-a", seed),)
         case "training":
             return (_training("gpu-b", seed),)
-        case "startup":
+        case "startup" | "tour":
             return (_job("gpu-a", seed, scenario.act),)
         case "trouble":
             return _trouble(seed)
