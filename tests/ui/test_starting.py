@@ -287,7 +287,7 @@ async def test_the_whole_job_from_leftovers_to_ready(tmp_path: Path) -> None:
         await shown.until(lambda: outcome(shown) is Outcome.READY)
         await shown.until(lambda: "√ READY" in shown.text())
         await shown.press("escape")
-        assert "is ready, after " in shown.text()
+        await shown.until(lambda: "is ready, after " in shown.text())
         newest = shown.app.startups.newest
         assert newest is not None
         assert newest.followed.is_simulated
