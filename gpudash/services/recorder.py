@@ -88,7 +88,7 @@ class Recorder:
         tell: Callable[[str], None],
         open_file: Callable[[Path, str], File] = RecordFile,
     ) -> None:
-        """Write nothing yet. `tell` gets each new problem as a sentence, in the writer's thread."""
+        """Write nothing yet. `tell` gets each new problem as a sentence, in whatever thread."""
         self.folder = folder or records_folder()
         self.problem = ""
         """Why the newest line could not be written; empty when all is well."""
@@ -117,6 +117,14 @@ class Recorder:
         except queue.Full:
             job.run.lost += 1
             self._fail(job, f"{job.run.path}: the disk does not keep up, lines are lost")
+
+    def complain(self, why: str) -> str:
+        """Tell of a problem, each once; return it as a sentence."""
+        self.problem = f"the record can't be written: {why}"
+        if self.problem not in self._told:
+            self._told.add(self.problem)
+            self._tell(self.problem)
+        return self.problem
 
     async def close(self, patience_s: float = CLOSE_S) -> bool:
         """Wait until everything is written; False where the disk took too long."""
@@ -195,12 +203,9 @@ class Recorder:
             job.done.set_result(None)
 
     def _fail(self, job: _Job, why: str) -> None:
-        self.problem = f"the record can't be written: {why}"
-        if self.problem not in self._told:
-            self._told.add(self.problem)
-            self._tell(self.problem)
+        problem = self.complain(why)
         if job.done is not None:
-            job.done.set_exception(RecordError(self.problem))
+            job.done.set_exception(RecordError(problem))
 
 
 class Run:
@@ -236,10 +241,8 @@ class Run:
             await asyncio.wait_for(asyncio.shield(waiting), patience_s)
         except TimeoutError as error:
             waiting.add_done_callback(_seen)
-            raise RecordError(
-                f"the record can't be written: {self.path}: the disk did not answer within "
-                f"{patience_s:.0f} s"
-            ) from error
+            why = f"{self.path}: the disk did not answer within {patience_s:.0f} s"
+            raise RecordError(self._recorder.complain(why)) from error
 
     def end(self, line: Line) -> None:
         """Add the last line and close the file."""

@@ -29,9 +29,15 @@ def clean_records(folder: Path) -> tuple[Record, ...]:
     records: list[Record] = []
     try:
         runs = [run for run in list_runs(folder) if "-clean-" in run]
-        records += [read_record(folder, run) for run in runs[:MOST_RECORDS]]
-    except (OSError, RecordError) as error:
+    except OSError as error:
         log.warning("records can't be read: %s", error)
+        return ()
+    for run in runs[:MOST_RECORDS]:
+        try:
+            records.append(read_record(folder, run))
+        except RecordError as error:
+            # Another gpudash may have removed it; the others tell no less for that.
+            log.warning("a record can't be read: %s", error)
     return tuple(records)
 
 

@@ -34,7 +34,7 @@ class Teller:
         self.to: Callable[[str], None] = lambda _problem: None
 
     def __call__(self, problem: str) -> None:
-        """Tell it; called in the writer's thread."""
+        """Tell it; called in whatever thread."""
         log.warning("%s", problem)
         self.to(problem)
 

@@ -11,6 +11,7 @@ from gpudash.core.cleanup.phases import Phase
 from gpudash.services.cleaning import Cleaning
 from gpudash.services.earlier import Earlier, past_of
 from gpudash.services.monitor import FleetMonitor
+from gpudash.services.record_files import MAX_READ_BYTES
 from gpudash.services.recorder import Recorder
 from gpudash.services.unfinished import clean_records, unfinished_orders
 from tests.cleaning.simulated import Fleet, planned, until
@@ -78,6 +79,14 @@ async def test_what_a_crashed_gpudash_ended_is_told_and_acknowledged(tmp_path: P
     assert not [one for one in monitor.fleet.happenings if "earlier" in one.words]
     # No further order was given for that.
     assert len(machine.deeds.orders) == 1
+
+
+async def test_a_record_that_can_not_be_read_hides_no_other(tmp_path: Path) -> None:
+    run = await crash(Fleet.of("leftovers"), tmp_path)
+    # Nobody can read so much, root neither, and it was written last.
+    with (tmp_path / "20261130T000000Z-clean-ffff.jsonl").open("wb") as file:
+        file.truncate(MAX_READ_BYTES + 1)
+    assert [one.run for one in unfinished_orders(tmp_path)] == [run]
 
 
 async def test_an_order_that_a_living_gpudash_follows_is_its_own(tmp_path: Path) -> None:
