@@ -2,7 +2,8 @@
 
 `server.py MIB`: the root starts one worker on each of the first two GPUs (both on the only one),
 names itself and them as engines do, prints `ok ROOT WORKER WORKER`, and ends on SIGTERM as servers
-do: it ends its workers, then itself.
+do: it ends its workers, then itself. `server.py MIB each`: one worker on every GPU, and a helper
+that has none.
 """
 
 from __future__ import annotations
@@ -35,9 +36,19 @@ def worker(gpu: int, mib: int) -> None:
     signal.pause()
 
 
+def helper() -> None:
+    retitle("sglang::detokenizer")
+    print("ok", os.getpid(), flush=True)
+    signal.pause()
+
+
 def main() -> None:
     mib = int(sys.argv[1])
-    if len(sys.argv) > 2:
+    if sys.argv[2:] == ["helper"]:
+        helper()
+        return
+    is_each = sys.argv[2:] == ["each"]
+    if len(sys.argv) > 2 and not is_each:
         worker(int(sys.argv[2]), mib)
         return
     gpus = len(
@@ -47,11 +58,14 @@ def main() -> None:
     )
     workers = [
         subprocess.Popen(
-            [sys.executable, __file__, str(mib), str(rank % gpus), str(rank)],
+            [sys.executable, __file__, str(mib), *words],
             stdout=subprocess.PIPE,
             text=True,
         )
-        for rank in range(2)
+        for words in (
+            *((str(rank % gpus), str(rank)) for rank in range(gpus if is_each else 2)),
+            *((("helper",),) if is_each else ()),
+        )
     ]
     for one in workers:
         assert one.stdout is not None
