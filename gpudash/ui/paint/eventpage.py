@@ -271,9 +271,10 @@ def _before(page: EventPage, line: EventLine, width: int) -> Row:
     if line.part in (Part.HEAD, Part.BLANK, Part.NOTE, Part.DETAIL):
         return ((" " * _indent(page, line, width), "text"),)
     time = page.wall_of(line.at_s) if line.at_s is not None else ""
-    row: Row = ((left(time, _time_width(line, width)), "text-muted"),)
+    row = marked(left(time, _time_width(line, width)), page.words, "text-muted")
     if names := _host_width(page, width):
-        row += ((left(outside(line.host, 64), names - 2) + "  ", "text"),)
+        name = left(outside(line.host, 64), names - 2) + "  "
+        row += marked(name, page.words, "text")
     said = Happening(
         at_s=0.0, host="", words="", letter=line.letter, owner=line.owner, tone=line.tone
     )
