@@ -50,7 +50,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 HAPPENINGS = 1000
-"""Lines of what happened that are kept; one more copies as many references (6 µs)."""
+"""Lines of what happened that are kept; one more copies as many references: 12 µs."""
 
 
 def new_fleet(

@@ -172,7 +172,7 @@ async def test_keys_of_the_app_work_there() -> None:
         await shown.press("question_mark")
         assert "─ help ─" in shown.text()
         await shown.press("escape", "e")
-        assert "No open problem." in shown.text()
+        assert "no open problem" in shown.text()
         await shown.press("escape", "p")
         assert any(word.startswith("pause") for word in shown.monitor.said)
         screen_of(shown)

@@ -101,13 +101,13 @@ def test_the_demo_from_key_to_key(tmux: Callable[..., Tmux], tmp_path: Path) -> 
     # Together they would be alt+e.
     wait_for(lambda: "Move to" not in pane.screen())
     pane.run("send-keys", "e")
-    pane.shows("No open problem.")
+    pane.shows("no open problem")
     pane.run("send-keys", "y")
     pane.shows("copied to tmux")
     made_up = "SIMULATED: every host here is made up"
-    assert pane.run("show-buffer").startswith(f"{made_up}\n\nNo open problem.")
-    pane.run("send-keys", "q")
-    wait_for(lambda: "No open problem." not in pane.screen())
+    assert pane.run("show-buffer").startswith(f"{made_up}\n\nopen problems\n")
+    pane.run("send-keys", "e")
+    wait_for(lambda: "no open problem" not in pane.screen())
     pane.run("resize-window", "-x", "40", "-y", "10")
     wait_for(lambda: "every 1.0 s" not in pane.screen())
     pane.shows("IN USE", "SIMULATED")

@@ -101,6 +101,8 @@ def continued(page: EventPage, before: EventPage, width: int) -> EventPage:
     page = page._replace(
         words=before.words, is_typing=before.is_typing, is_bad_only=before.is_bad_only
     )
+    if page.lines == before.lines:
+        return page._replace(top=before.top, here=before.here)
     if before.lines and before.top:
         old = starts(before, width)
         at = max(0, bisect_left(old, before.top + 1) - 1)
