@@ -187,7 +187,9 @@ def _is_wrong(subject: Subject) -> bool:
     gpu, judged = subject.gpu, subject.judged
     if gpu is None or judged is None or gpu.state is not GpuState.READ:
         return True
-    if judged.verdict is Verdict.UNKNOWN or unexplained_bytes(gpu):
+    # What an idle GPU held when it was accepted is explained by that.
+    is_unexplained = judged.verdict is not Verdict.BASELINE and bool(unexplained_bytes(gpu))
+    if judged.verdict is Verdict.UNKNOWN or is_unexplained:
         return True
     return any(one.owner is Owner.LEFTOVER or one.is_dead for one in subject.holders)
 

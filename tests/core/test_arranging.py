@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 
 import pytest
 
 from gpudash.core.arranging import Arrangement, Facts, Shown, Sort, arranged, natural, problems
+from gpudash.core.baselines import Baseline, Baselines
 from gpudash.core.families import holders
 from gpudash.core.model import Fleet, Host, Link
 from gpudash.core.query.language import EVERYTHING, Query, parse
@@ -153,3 +155,14 @@ def test_what_is_wrong_is_found_in_the_order_of_the_screen() -> None:
     assert wrong(fleets.busy()) == []
     assert wrong(fleets.errors())[:4] == ["gpu-d:0", "gpu-e:0", "gpu-f:0", "gpu-g:0"]
     assert set(wrong(Fleet(hosts=(fleets.odd_host(),)))) >= {f"odd:{at}" for at in range(7)}
+
+
+def test_what_was_accepted_as_idle_is_no_problem() -> None:
+    fleet = Fleet(hosts=(fleets.host("a", (fleets.gpu(0, 0.5), fleets.gpu(1))),))
+    assert wrong(fleet) == ["a:0"]
+    info = fleet.hosts[0].gpus[0].info
+    accepted = Baselines(
+        entries=(Baseline(uuid=info.uuid or "", driver="575.57.08", used_bytes=fleets.GIB),)
+    )
+    facts = Facts(fleet, partial(judge_host, baselines=accepted), lambda _: (), fleets.NOW)
+    assert problems(facts, arrange(fleet).shown) == ()
