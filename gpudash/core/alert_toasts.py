@@ -35,11 +35,16 @@ def gathered(
     return Toasts(shown_s=at_s), waiting
 
 
-def toast_text(told: tuple[Told, ...], *, has_hosts: bool) -> str:
-    """Return the text of a toast: a line for each alert, and how many more there are."""
-    shown = [_line(one, has_hosts=has_hosts) for one in told[:MOST_LINES]]
-    more = [f"and {len(told) - MOST_LINES} more: e lists them"] if told[MOST_LINES:] else []
-    return "\n".join([*shown, *more])
+def toast_text(told: tuple[Told, ...], key: str, *, has_hosts: bool, most: int = MOST_LINES) -> str:
+    """Return the text of a toast: a line for each alert, and how many more there are.
+
+    `key` lists them all. On the smallest screens `most` is 0 for several: only that is said.
+    """
+    shown = [_line(one, has_hosts=has_hosts) for one in told[:most]]
+    count = len(told) - len(shown)
+    if count:
+        shown.append(f"and {count} more: {key} lists them" if shown else f"{key} lists them")
+    return "\n".join(shown)
 
 
 def _line(told: Told, *, has_hosts: bool) -> str:

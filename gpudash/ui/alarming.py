@@ -6,7 +6,7 @@ import os
 from dataclasses import dataclass, field
 
 from gpudash.core.alert_levels import Bounds
-from gpudash.core.alert_toasts import Toasts, gathered, notification, toast_text
+from gpudash.core.alert_toasts import MOST_LINES, Toasts, gathered, notification, toast_text
 from gpudash.core.alerts import Told
 from gpudash.services.alarm import Alarm
 from gpudash.services.clipboard import is_in_tmux
@@ -20,6 +20,8 @@ from gpudash.ui.voice import Voice, voiced
 ERRORS = "errors"
 """Id of the event log's screen."""
 _TOAST_S = 10.0
+_SMALL_BELOW = (60, 16)
+"""Columns and rows."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -75,7 +77,11 @@ class AlarmingApp(StartingApp):
         title = "alert" if len(told) == 1 else f"{len(told)} alerts"
         if any(one.happening.host in simulated for one in told):
             title += " · SIMULATED"
-        text = toast_text(told, has_hosts=len(fleet.hosts) > 1)
+        # The banner stays in sight, however small the screen is.
+        is_small = self.size.width < _SMALL_BELOW[0] or self.size.height < _SMALL_BELOW[1]
+        most = MOST_LINES if not is_small else 1 if len(told) == 1 else 0
+        key = self._scene.actions.key_of("e")
+        text = toast_text(told, key, has_hosts=len(fleet.hosts) > 1, most=most)
         self.notify(text, title=title, severity="warning", markup=False, timeout=_TOAST_S)
         # What is made up calls nobody to the screen.
         real = tuple(one for one in told if one.happening.host not in simulated)

@@ -60,11 +60,12 @@ def test_each_is_told_once_and_no_two_toasts_are_close(steps: list[tuple[float, 
 
 def test_a_toast_is_bounded_and_names_hosts_where_there_are_several() -> None:
     many = tuple(told(f"hot {at}", host=f"node{at}") for at in range(MOST_LINES + 3))
-    lines = toast_text(many, has_hosts=True).split("\n")
+    lines = toast_text(many, "e", has_hosts=True).split("\n")
     assert lines[0] == "node0  hot 0"
     assert lines[-1] == "and 3 more: e lists them"
     assert len(lines) == MOST_LINES + 1
-    assert toast_text((told("hot"),), has_hosts=False) == "hot"
+    assert toast_text((told("hot"),), "e", has_hosts=False) == "hot"
+    assert toast_text(many, "f4", has_hosts=True, most=0) == "f4 lists them"
 
 
 TRICK = "\x1b]0;gone\x07\x9d\u202ex\n9;4;1"
@@ -75,7 +76,7 @@ def test_no_text_of_a_host_ends_the_sequence_or_begins_another() -> None:
     assert said.startswith("\x1b]9;gpudash: ")
     assert said.endswith("\x07")
     assert said[1:-1].isprintable()
-    assert toast_text((told(TRICK, host=TRICK),), has_hosts=True).isprintable()
+    assert toast_text((told(TRICK, host=TRICK),), "e", has_hosts=True).isprintable()
 
 
 def test_tmux_gets_it_wrapped_with_each_escape_doubled() -> None:

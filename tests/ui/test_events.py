@@ -236,6 +236,17 @@ async def test_several_alerts_are_one_toast_and_one_bell() -> None:
         assert "GPU 0  95°C, the bound is 90°C, for 1 s" in shown.text()
 
 
+async def test_on_a_small_screen_the_banner_stays_in_sight() -> None:
+    for count in (1, 8):
+        async with showing(hot(count), 40, 10) as shown:
+            listening(shown)
+            before = shown.rows()[:2]
+            await shown.after(5)
+            assert len(toasts(shown)) == 1
+            assert shown.rows()[0] == before[0]
+            assert "alert" in shown.text()
+
+
 async def test_what_is_over_leaves_the_count_and_stays_in_the_log() -> None:
     async with showing(hot(1), 120, 40) as shown:
         listening(shown)
