@@ -19,6 +19,9 @@ if TYPE_CHECKING:
     from gpudash.core.cleanup.reports import Report
     from gpudash.core.kinship import Kindred
 
+WHOLE_PATIENCE_S = 40.0
+"""For everybody, with maps: a loaded host with thousands of processes takes its time."""
+
 SCAN_PATIENCE_S = 10.0
 """A scan takes a tenth of a second; a hand that starts over a slow link takes longer."""
 
@@ -63,9 +66,10 @@ class Looking:
         *,
         is_whole: bool = False,
         has_maps: bool = False,
-        patience_s: float = SCAN_PATIENCE_S,
+        patience_s: float | None = None,
     ) -> Scan:
         """Return a fresh scan, which the host's value has then too. Raises SourceError."""
+        patience_s = patience_s or (WHOLE_PATIENCE_S if is_whole else SCAN_PATIENCE_S)
         arguments = scan_arguments(host, is_whole=is_whole, has_maps=has_maps)
         try:
             events = await self._hand.ask("scan", arguments, patience_s)
@@ -114,9 +118,9 @@ class Looking:
 
     async def _answers(self, do: str, arguments: Mapping[str, object]) -> tuple[Event, ...]:
         try:
-            return await self._hand.ask(do, arguments, SCAN_PATIENCE_S)
+            return await self._hand.ask(do, arguments, WHOLE_PATIENCE_S)
         except TimeoutError as error:
-            raise SourceError(_no_answer(SCAN_PATIENCE_S)) from error
+            raise SourceError(_no_answer(WHOLE_PATIENCE_S)) from error
 
     async def order(self, do: str, arguments: Mapping[str, object], patience_s: float) -> str:
         """Send one command about an order; return why it was refused, or an empty text.

@@ -19,6 +19,7 @@ from tests.fake_driver import FakeDriver
         (("clean", "--dry-run", "--yes"), "--dry-run signals nobody"),
         (("clean", "--resume", "x", "--yes"), "--resume signals nobody"),
         (("clean", "--user", "ana", "--all-users"), "exclude each other"),
+        (("clean", "--user", ""), "--user is empty"),
     ],
 )
 def test_words_that_are_refused(

@@ -161,6 +161,8 @@ def _check(plan: argparse.Namespace, parser: arguments.Parser) -> None:
         parser.error("--resume signals nobody: --yes has nothing to agree to")
     if plan.user and plan.all_users:
         parser.error("--user and --all-users exclude each other")
+    if not all(name.strip() for name in plan.user):
+        raise UsageError("--user is empty", hint="Is a variable unset?")
     if plan.format == "sh" and not plan.dry_run:
         raise UsageError("--format sh is for --dry-run: it is the plan to carry out by hand")
     if any(pid < 2 for pid in plan.pid):

@@ -158,6 +158,8 @@ def _check(plan: argparse.Namespace, parser: arguments.Parser) -> None:
             parser.error(f"{flag} belongs to --clean")
     if plan.user and plan.all_users:
         parser.error("--user and --all-users exclude each other")
+    if not all(name.strip() for name in plan.user):
+        raise UsageError("--user is empty", hint="Is a variable unset?")
     for flag in ("log", "cwd", "venv", "container", "unit", "report"):
         if getattr(plan, flag) == "":
             raise UsageError(f"--{flag} is empty", hint="Is a variable unset?")

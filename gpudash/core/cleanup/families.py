@@ -16,7 +16,7 @@ from gpudash.core.cleanup.frameworks import Part, Role, part_of
 from gpudash.core.cleanup.joining import is_one_job, is_orphan, is_server, joined
 from gpudash.core.cleanup.managing import identified
 from gpudash.core.cleanup.protection import Rule, is_observer_by_name, protecting_rule
-from gpudash.core.cleanup.table import Table, is_stop
+from gpudash.core.cleanup.table import Table, is_prompt_of, is_stop
 from gpudash.core.holding import Process
 
 
@@ -162,6 +162,7 @@ class Families:
         return (
             self.table.is_untouchable(parent)
             or is_stop(parent)
+            or is_prompt_of(child, parent)
             or parent.identity.uid != child.identity.uid
             or self.rule_of(parent) is not None
             or self.table.is_adopted(child, parent)

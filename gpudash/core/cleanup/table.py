@@ -205,6 +205,20 @@ INITS = frozenset(
 """What stands at pid 1 and takes in orphans: inits, and what keeps an idle container open."""
 
 
+def is_prompt_of(child: Process, parent: Process) -> bool:
+    """Tell whether a child is a job of somebody's prompt, whatever that program is called.
+
+    Who leads a session on a terminal and gives a child a group of its own in it does what a shell
+    does with jobs. Launchers leave their workers in their own group, or in another session.
+    """
+    return (
+        parent.terminal != 0
+        and parent.session == parent.pid == parent.group
+        and child.session == parent.session
+        and child.group == child.pid
+    )
+
+
 def is_stop(process: Process) -> bool:
     """Tell whether a family ends below this process: a shell, a login, a service, a server of
     notebooks. It starts others' work and is no part of it."""

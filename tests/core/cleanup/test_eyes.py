@@ -69,3 +69,20 @@ def test_a_unit_of_this_host_is_stopped_by_its_command() -> None:
     manager = manager_of(process, Table(box.host(), box.scan()), ())
     assert manager is not None
     assert manager.is_run
+
+
+def test_a_shell_that_nobody_knows_is_told_by_what_it_does_with_jobs() -> None:
+    box = Box()
+    box.add(300, "python", "-m", "xonsh", parent=1, session=300, group=300, terminal=34816)
+    box.add(310, "python", "train.py", parent=300, session=300, group=310, memory={0: GIB})
+    family = box.only()
+    assert set(family.pids) == {310}
+
+
+def test_a_launcher_on_a_terminal_is_the_root_of_its_workers() -> None:
+    box = Box()
+    box.add(300, "torchrun", "train.py", parent=1, session=300, group=300, terminal=34816)
+    box.add(310, "python", "train.py", parent=300, session=310, group=310, memory={0: GIB})
+    box.add(311, "python", "train.py", parent=300, session=300, group=300, memory={1: GIB})
+    family = box.only()
+    assert set(family.pids) == {300, 310, 311}
