@@ -17,6 +17,7 @@ from gpudash.core.listed import pids_are_local as pids_are_local
 from gpudash.core.listed import unexplained_bytes as unexplained_bytes
 from gpudash.core.model import Ancestor, Host, Owner, ProcessInfo
 from gpudash.core.names import Label, process_label
+from gpudash.core.processes import is_probes_line
 from gpudash.core.units import known_sum
 
 BOUNDARIES = frozenset(
@@ -104,6 +105,9 @@ def root_of(info: ProcessInfo) -> ProcessInfo | Ancestor:
     root: ProcessInfo | Ancestor = info
     for step in info.ancestors:
         if step.uid != info.uid or step.comm.lstrip("-") in BOUNDARIES:
+            break
+        if is_probes_line(step.argv):
+            # What a gpudash launched: its hand stands above and is nobody's work.
             break
         root = step
     return root

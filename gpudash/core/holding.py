@@ -10,6 +10,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import Enum
 
+from gpudash.core.processes import PROBE_MARK as PROBE_MARK
+from gpudash.core.processes import is_probes_line
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Identity:
@@ -191,17 +194,13 @@ class Scan:
         return next((process for process in self.processes if process.pid == pid), None)
 
 
-PROBE_MARK = "import sys,zlib;sys.version_info"
-"""How the program on a probe's command line begins, wherever it runs."""
-
-
 def is_probe(process: Process) -> bool:
     """Tell whether a process is a probe of gpudash, this one's or another's.
 
     By its words alone: NVML opens the node of unified memory too (driver 580), so a sampler's
     handles look like a tenant's. What the driver lists with memory is held all the same.
     """
-    return any(word.startswith(PROBE_MARK) for word in process.argv)
+    return is_probes_line(process.argv)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

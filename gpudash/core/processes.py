@@ -4,6 +4,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+PROBE_MARK = "import sys,zlib;sys.version_info"
+"""How the program on a probe's command line begins, wherever it runs."""
+
+
+def is_probes_line(argv: tuple[str, ...]) -> bool:
+    """Tell whether a command line is one of gpudash's probes."""
+    return any(word.startswith(PROBE_MARK) for word in argv)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ancestor:

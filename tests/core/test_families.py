@@ -14,6 +14,7 @@ from gpudash.core.families import (
     unexplained_bytes,
 )
 from gpudash.core.model import Ancestor, GpuState, MigReading, Owner
+from gpudash.core.processes import PROBE_MARK
 from tests.core.making import (
     GIB,
     ack,
@@ -133,3 +134,9 @@ def test_mig_slices_hold_too() -> None:
 def test_what_nobody_listed_explains(got: object, left: int) -> None:
     assert unexplained_bytes(gpu(got=got)) == left  # type: ignore[arg-type]
     assert unexplained_bytes(gpu(GpuState.UNREADABLE, got)) == 0  # type: ignore[arg-type]
+
+
+def test_what_a_gpudash_launched_has_no_probe_above_it() -> None:
+    keeper = ancestor(300, "python3", 1000, "python3", "-ISBc", f"{PROBE_MARK}<(3,6)")
+    launcher = ancestor(310, "python3", 1000, "python3", "-m", "torch.distributed.run")
+    assert root_of(info(320, ancestors=(launcher, keeper))).pid == 310

@@ -10,7 +10,7 @@ from collections import defaultdict
 
 from gpudash.core.families import BOUNDARIES, gpu_processes, pids_are_local
 from gpudash.core.holders import can_compute
-from gpudash.core.holding import Device, Existence, Process, Scan
+from gpudash.core.holding import Device, Existence, Process, Scan, is_probe
 from gpudash.core.model import Gpu, Host, Kind
 from gpudash.core.scope import normal_bus_id
 
@@ -222,7 +222,8 @@ def is_prompt_of(child: Process, parent: Process) -> bool:
 def is_stop(process: Process) -> bool:
     """Tell whether a family ends below this process: a shell, a login, a service, a server of
     notebooks. It starts others' work and is no part of it."""
-    if process.comm.lstrip("-") in _STOPS:
+    if process.comm.lstrip("-") in _STOPS or is_probe(process):
+        # A probe keeps what a gpudash launched, to learn its exit code.
         return True
     if process.comm == "java" and any(word in part for part in process.argv for word in _IN_JAVA):
         return True

@@ -9,7 +9,7 @@ import pytest
 from gpudash.core.cleanup.leftovers import Life
 from gpudash.core.cleanup.managing import manager_of
 from gpudash.core.cleanup.table import Table
-from gpudash.core.holding import Existence, ManagerFacts, ManagerKind
+from gpudash.core.holding import PROBE_MARK, Existence, ManagerFacts, ManagerKind
 from tests.core.cleanup.making import CID, UID, Box
 from tests.core.making import GIB
 
@@ -86,3 +86,10 @@ def test_a_launcher_on_a_terminal_is_the_root_of_its_workers() -> None:
     box.add(311, "python", "train.py", parent=300, session=300, group=300, memory={1: GIB})
     family = box.only()
     assert set(family.pids) == {300, 310, 311}
+
+
+def test_what_a_gpudash_launched_is_asked_itself_and_not_its_keeper() -> None:
+    box = Box()
+    box.add(300, "python3", "-ISBc", f"{PROBE_MARK}<(3,6)", parent=1, session=300, group=300)
+    box.add(310, "python", "server.py", parent=300, session=310, group=310, memory={0: GIB})
+    assert set(box.only().pids) == {310}
