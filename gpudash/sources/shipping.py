@@ -156,13 +156,13 @@ def sampler_payload(spare: tuple[str, ...] = DETAIL_MODULES) -> bytes:
     ours = [(name, source_of(name)) for name in SAMPLER_MODULES]
     more = [(name, source_of(name)) for name in spare]
     texts = [text.encode() for _, text in (*ours, *more)]
-    key = _key(binding, *texts, source_of(_BOOTSTRAP).encode())
+    key = _key(binding, *texts, source_of(_BOOTSTRAP).encode(), source_of(_LEANING).encode())
     path = os.path.join(cache_folder(), f"sampler-{key}.json")
     cached = _unsealed(read_private(path))
     if cached is not None:
         return cached
-    modules = [("pynvml", cut_or_whole(binding.decode())), *ours]
-    document = _document(modules, SAMPLER_MODULES[-1], more)
+    modules = [("pynvml", cut_or_whole(binding.decode())), *_leaned(ours)]
+    document = _document(modules, SAMPLER_MODULES[-1], _leaned(more))
     write_private(path, _sealed(document))
     return document
 
@@ -181,15 +181,15 @@ def hand_payload() -> bytes:
     cached = _unsealed(read_private(path))
     if cached is not None:
         return cached
-    from gpudash.sources.leaning import lean
-
-    document = _document(
-        [(name, lean(text)) for name, text in modules],
-        HAND_MODULES[-1],
-        [(name, lean(text)) for name, text in spare],
-    )
+    document = _document(_leaned(modules), HAND_MODULES[-1], _leaned(spare))
     write_private(path, _sealed(document))
     return document
+
+
+def _leaned(modules: list[tuple[str, str]]) -> list[tuple[str, str]]:
+    from gpudash.sources.leaning import lean
+
+    return [(name, lean(text)) for name, text in modules]
 
 
 def _document(

@@ -67,7 +67,7 @@ def test_show_probe_is_what_is_sent(gpudash_command: Runner, fake_driver: FakeDr
     for document in (shipping.sampler_payload(), shipping.hand_payload()):
         sent = json.loads(document)
         assert sent["bootstrap"] in done.out
-        for name, text in sent["modules"]:
+        for name, text in (*sent["modules"], *sent["spare"]):
             assert f"# ---- {name}\n{text}" in done.out
 
 

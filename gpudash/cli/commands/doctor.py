@@ -59,7 +59,8 @@ def probe_text() -> str:
     except OSError as error:
         raise ReadingError(f"the probe can't be put together: {error}") from error
     hand = json.loads(shipping.hand_payload())
-    modules = dict([*document["modules"], *hand["modules"]])
+    whole = [*document["modules"], *document["spare"], *hand["modules"], *hand["spare"]]
+    modules = dict(whole)
     parts = [f"# command: python3 -ISBc {shipping.COMMAND!r}\n"]
     parts.append(f"# ---- gpudash.probe.bootstrap\n{document['bootstrap']}")
     parts += [f"# ---- {name}\n{text}" for name, text in modules.items()]
