@@ -100,6 +100,10 @@ class Course(object):
         if self._again is not None and at >= self._again:
             self._once_more(at)
         left = [one for one in self._targets if not one.is_gone]
+        if not left and self._again is not None:
+            # Who was born between the last look and the kill: the dead bear nobody more.
+            self._once_more(at)
+            left = [one for one in self._targets if not one.is_gone]
         if left and at < self._until:
             return min(self._until, self._again or self._until)
         if left and self._extends(at):

@@ -41,7 +41,7 @@ class Kernel:
     table: dict[int, Proc] = field(default_factory=dict)
     open: dict[int, Proc] = field(default_factory=dict)
     sent: list[tuple[list[Any], Proc, int]] = field(default_factory=list)
-    time: float = 0.0
+    time: float = 1000.0
     starts: int = 100
     other: dict[str, Any] = field(default_factory=dict)
     """The order that takes the place of the first."""
@@ -83,11 +83,23 @@ class Kernel:
         if number == 9:
             del self.table[proc.pid]
 
-    def readable(self, fds: list[int], *_rest: object) -> tuple[list[int], list[int], list[int]]:
-        return [fd for fd in fds if self.table.get(self.open[fd].pid) is not self.open[fd]], [], []
-
     def tree(self) -> dict[int, tuple[int, int, int, int]]:
         return {pid: (proc.parent, 1, 1, proc.start) for pid, proc in self.table.items()}
+
+
+class Poll:
+    """Descriptors of a kernel of values: one is ready once its process is over."""
+
+    def __init__(self, kernel: Kernel) -> None:
+        self._kernel = kernel
+        self._fds: list[int] = []
+
+    def register(self, fd: int, _mask: int) -> None:
+        self._fds.append(fd)
+
+    def poll(self, _wait: int) -> list[int]:
+        procs = [(fd, self._kernel.open[fd]) for fd in self._fds]
+        return [fd for fd, proc in procs if self._kernel.table.get(proc.pid) is not proc]
 
 
 EVENTS = st.one_of(
@@ -125,6 +137,26 @@ def happen(kernel: Kernel, execution: orders.Execution, event: tuple[Any, ...]) 
                 proc.uid = 1000 if proc.uid == 0 else 0
             if what == "stop":
                 proc.state = "T"
+
+
+def put(patch: pytest.MonkeyPatch, kernel: Kernel, never: set[int]) -> None:
+    """Let the probe call a kernel of values."""
+    patch.setattr(target, "look", kernel.look)
+    patch.setattr(kin, "look", kernel.look)
+    patch.setattr(target, "open_descriptor", kernel.pidfd)
+    patch.setattr(target, "send_by_descriptor", kernel.send)
+    patch.setattr(target.os, "kill", kernel.kill)
+    patch.setattr(target.os, "close", lambda _fd: None)
+    patch.setattr(target.select, "poll", lambda: Poll(kernel))
+    patch.setattr(kin, "tree", kernel.tree)
+    patch.setattr(kin, "comm_of", lambda _pid: "child")
+    patch.setattr(saving, "written", lambda _pid: {})
+    patch.setattr(kin, "now", lambda: kernel.time)
+    patch.setattr(orders, "now", lambda: kernel.time)
+    patch.setattr(course, "now", lambda: kernel.time)
+    patch.setattr(orders, "check_place", lambda _order: None)
+    patch.setattr(orders, "untouchable", lambda: {0, 1, *never})
+    patch.setattr(orders, "survivor", lambda _family, _pid: None)
 
 
 STEPS = st.lists(
@@ -177,22 +209,7 @@ def test_only_who_was_named_and_as_it_was(
     kernel.born(15, 1, 1000, 7, holds=True)
     planned = {tuple(map(str, identity)) for identity in named}
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(target, "look", kernel.look)
-        patch.setattr(kin, "look", kernel.look)
-        patch.setattr(target, "open_descriptor", kernel.pidfd)
-        patch.setattr(target, "send_by_descriptor", kernel.send)
-        patch.setattr(target.os, "kill", kernel.kill)
-        patch.setattr(target.os, "close", lambda _fd: None)
-        patch.setattr(target.select, "select", kernel.readable)
-        patch.setattr(kin, "tree", kernel.tree)
-        patch.setattr(kin, "comm_of", lambda _pid: "child")
-        patch.setattr(saving, "written", lambda _pid: {})
-        patch.setattr(kin, "now", lambda: kernel.time)
-        patch.setattr(orders, "now", lambda: kernel.time)
-        patch.setattr(course, "now", lambda: kernel.time)
-        patch.setattr(orders, "check_place", lambda _order: None)
-        patch.setattr(orders, "untouchable", lambda: {0, 1, *never})
-        patch.setattr(orders, "survivor", lambda _family, _pid: None)
+        put(patch, kernel, never)
         record: list[dict[str, Any]] = []
         for event in before:
             if event[0] in ("die", "reuse", "exec", "setuid", "stop", "fork"):
@@ -200,7 +217,7 @@ def test_only_who_was_named_and_as_it_was(
 
         def ordered(steps: list[dict[str, Any]]) -> dict[str, Any]:
             family = {"f": 0, "members": named, "gpus": ["gpu"], "steps": steps, "save_s": 2}
-            return {"v": 1, "run": "r", "by": 60.0, "since": 0, "families": [family]}
+            return {"v": 1, "run": "r", "by": 1060.0, "since": 0, "families": [family]}
 
         kernel.other = ordered(again)
         execution = orders.Execution(
@@ -229,3 +246,43 @@ def test_the_stand_in_has_what_the_probe_uses() -> None:
     """A name that is patched must be one that the probe calls."""
     assert kin.look is target.look
     assert course.Target is target.Target
+
+
+@dataclass
+class LastBreath(Kernel):
+    """Its root bears a child right before it dies, in its own group."""
+
+    def _deliver(self, proc: Proc, number: int) -> None:
+        if number == 9 and proc.pid == 10:
+            self.born(20, 1, proc.uid, 7, holds=True)
+        super()._deliver(proc, number)
+
+    def tree(self) -> dict[int, tuple[int, int, int, int]]:
+        return {
+            pid: (proc.parent, 10 if pid in (10, 20) else pid, 10, proc.start)
+            for pid, proc in self.table.items()
+        }
+
+
+def test_who_is_born_at_the_last_moment_is_ended_too() -> None:
+    kernel = LastBreath(has_pidfd=True)
+    root = kernel.born(10, 1, 0, 7, holds=True).identity()
+    steps = [{"send": "KILL", "to": "all", "wait": 5.0, "rounds": 3}]
+    family = {"f": 0, "members": [root], "gpus": ["gpu"], "steps": steps, "save_s": 0}
+    order = {"v": 1, "run": "r", "by": 1060.0, "since": 0, "families": [family]}
+    record: list[dict[str, Any]] = []
+    with pytest.MonkeyPatch.context() as patch:
+        put(patch, kernel, set())
+        execution = orders.Execution(
+            order,
+            lambda what, **fields: record.append({"what": what, **fields}),
+            lambda pid, _gpus: pid in kernel.table and kernel.table[pid].holds,
+        )
+        for _ in range(20):
+            if execution.is_over:
+                break
+            execution.advance()
+            kernel.time += 0.05
+    assert execution.is_over
+    assert kernel.table == {}
+    assert [one["who"][0] for one in record if one["what"] == "joined"] == [20]
