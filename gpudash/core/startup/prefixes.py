@@ -74,7 +74,7 @@ _TURBOMIND = re.compile(
     r"\[TM\]\[(INFO|WARNING|ERROR|DEBUG|FATAL)\](?:\[(\d+)\])?"
     r"(?:\[\d{4} [\d:.]+\]\[[\w./]+:\d+\])? ?"
 )
-_TORCH = re.compile(r"\[?([DIWEF])(\d{2,4}) (\d\d:\d\d:\d\d\.\d+) (?:\d+ )?([\w./]+:\d+)\] ?")
+_TORCH = re.compile(r"\[?([DIWEF])(\d{2,4}) (\d\d:\d\d:\d\d\.\d+) (?:\d+ )?([\w./-]+:\d+)\] ?")
 _VLLM = re.compile(
     r"(?:\S+ )?(DEBUG|INFO|WARNING|ERROR|CRITICAL) (\d\d)-(\d\d) (\d\d:\d\d:\d\d) "
     r"\[?[\w./]+:\d+\] ?"

@@ -6,7 +6,7 @@ import re
 
 from gpudash.core.startup.model import Number
 from gpudash.core.startup.reading import Hit, Run
-from gpudash.core.startup.wording import Told, after, amount, in_gib, rank_words, when
+from gpudash.core.startup.wording import Told, after, amount, clipped, in_gib, rank_words, when
 
 _OWN = re.compile(r"this process has ([\d.]+ [KMGT]iB) memory in use")
 _OTHER = re.compile(r"Process (\d+) has ([\d.]+ [KMGT]iB) (?:memory )?in use")
@@ -20,6 +20,8 @@ def cuda_oom(run: Run, hit: Hit) -> Told:
     found = hit.groups
     if "mib" in found:
         return _ggml(hit)
+    if said := found.get("said"):
+        return Told(message=f"CUDA out of memory {clipped(said)}")
     if "want" not in found:
         return Told(message=f"CUDA out of memory{_during(run, hit)}")
     gpu = found.get("gpu") or found.get("gpu2")

@@ -6,6 +6,7 @@ from gpudash.core.startup.model import Number
 from gpudash.core.startup.reading import Hit, Run
 from gpudash.core.startup.wording import Told, clipped, rank_words, signal_name, when
 
+_OOM_KILLER = ("oom-kill", "oom_kill", "by the OOM killer", "Out of memory: Killed", "OOMKilled")
 _TITLES = {"vllm": "vLLM", "llama.cpp": "llama.cpp", "ollama": "Ollama"}
 
 
@@ -112,7 +113,7 @@ def killed(run: Run, hit: Hit) -> Told:
     code = found.get("code") or found.get("code2") or found.get("code3") or found.get("code4")
     during = when(hit.phase) + (f" ({hit.bar})" if hit.bar else "")
     details = {**_numbered(rank or ""), "exit_code": int(code) if code else None}
-    if "oom-kill" in hit.text or "Out of memory: Killed" in hit.text or "OOMKilled" in hit.text:
+    if any(words in hit.text for words in _OOM_KILLER):
         pid = f" (pid {found['pid']})" if "pid" in found else ""
         return Told(message=f"the host OOM killer ended a process{pid}{during}", details=details)
     exit_words = f" (exit code {code or found.get('exit') or ''})".replace(" (exit code )", "")

@@ -26,6 +26,7 @@ _EXCEPTION = re.compile(
     r"(?:: (?P<msg>.*))?$|(?P<bare>Exception)(?:: (?P<said>.*))?$"
 )
 _SHARD_RANK = re.compile(r" ?rank=(\d+)$")
+_VALUE_ERROR = re.compile(r" *(?:Value error|Assertion failed), (?P<msg>.+?)(?: \[type=.*)?$")
 _WARNINGS = frozenset({"WARNING", "WARN", "W"})
 _KILLED = frozenset({"-9", "137", "9"})
 _BUS_ERROR = frozenset({"-7", "135", "7"})
@@ -44,6 +45,8 @@ def look(run: Run, record: Record, catalog: Catalog) -> None:
             return
     if text.endswith(_DIGITS) and (match := _SHARD_RANK.fullmatch(text)):
         _name_shard(run, match[1])
+    if run.hits and (match := _VALUE_ERROR.match(text[:MATCHED_CHARS])):
+        _say_value(run, record.line, match["msg"])
     if text.startswith(_CHAINED) and run.traceback is not None:
         run.traceback = run.traceback._replace(is_chained=True, closed_line=record.line)
     _forget(run, record)
@@ -82,6 +85,14 @@ def _name_shard(run: Run, rank: str) -> None:
     """TGI tells the shard behind what it printed of it."""
     if run.hits and not run.hits[-1].rank:
         run.hits[-1] = replace(run.hits[-1], rank=rank)
+        run.is_doubted = True
+
+
+def _say_value(run: Run, line: int, words: str) -> None:
+    """Pydantic tells how many values are wrong, and on the next line what is wrong with one."""
+    last = run.hits[-1]
+    if last.kind == "bad_argument" and "n" in last.groups and line - last.line <= _NEAR_LINES:
+        run.hits[-1] = replace(last, groups={**last.groups, "msg": words})
         run.is_doubted = True
 
 

@@ -26,6 +26,7 @@ WITHOUT_END = frozenset(
         "a script that was stopped",
         "a script that just ends",
         "a script that says nothing and is killed",
+        "vllm command not found",
     }
 )
 """Neither READY nor failed by the log alone."""
@@ -34,6 +35,15 @@ WITHOUT_ANCHOR = frozenset(
         "vllm wrong argument",
         "sglang and a path that is not there",
         "a script that ends with a traceback",
+        "docker port already allocated",
+        "docker without the nvidia runtime",
+        "nvidia container without driver",
+        "ollama port taken",
+        "trtllm-serve 1.2 import error of mpi",
+        "trtllm-serve and an option that is none",
+        "vllm module missing",
+        "vllm spec module missing",
+        "vllm without a visible GPU",
     }
 )
 """No line of them says that a run begins."""
