@@ -45,36 +45,52 @@ class Stopping:
     async def stop(self, pid: int, start_ticks: int, *, is_forced: bool) -> str:
         """End it; return one sentence on what came of it."""
         ended: set[int] = set()
+        failed: SourceError | None = None
         self._looking.report_listeners.append(self._reports.put_nowait)
         try:
             for _ in range(MOST_ORDERS):
-                scan = await self._monitor.scan(self._name, is_whole=True)
-                family = family_of(scan, pid, start_ticks)
-                if not family:
-                    return f"it has ended: {plural(len(ended), 'process', 'processes')}"
-                self._orders += 1
-                host = self._monitor.fleet.host(self._name)
-                names = handle_names(host, is_simulated=scan.is_simulated)
-                order = stop_order(
-                    family,
-                    pid,
-                    scan,
-                    host,
-                    run=f"{self._run.id}.stop{self._orders}",
-                    gpu_names=tuple(sorted(names.values())),
-                    is_forced=is_forced,
-                )
-                targets, why = await self._carried_out(order)
-                ended |= {one.identity.pid for one in targets if one.is_over}
-                if why:
-                    return f"it may run on: {why}"
-            left = plural(len(family), "process", "processes")
-            return f"it may run on: {left} of it came again and again"
-        except SourceError as error:
-            log.warning("[%s] the stop: %s", self._name, error)
-            return f"whether it was ended is not known: {error.message}"
+                try:
+                    why = await self._once(pid, start_ticks, ended, is_forced=is_forced)
+                except SourceError as error:
+                    # A hand ends with each try to read a driver that is not there; the next look
+                    # has one of its own, and says what the order came to.
+                    log.warning("[%s] the stop: %s", self._name, error)
+                    failed = error
+                    continue
+                if why is not None:
+                    return why
         finally:
             self._looking.report_listeners.remove(self._reports.put_nowait)
+        if failed is not None:
+            return f"whether it was ended is not known: {failed.message}"
+        return "it may run on: processes of it came again and again"
+
+    async def _once(
+        self, pid: int, start_ticks: int, ended: set[int], *, is_forced: bool
+    ) -> str | None:
+        """Look and end whoever is there; return what came of it, None to look again.
+
+        Raises SourceError.
+        """
+        scan = await self._monitor.scan(self._name, is_whole=True)
+        family = family_of(scan, pid, start_ticks)
+        if not family:
+            return f"it has ended: {plural(len(ended), 'process', 'processes')}"
+        self._orders += 1
+        host = self._monitor.fleet.host(self._name)
+        names = handle_names(host, is_simulated=scan.is_simulated)
+        order = stop_order(
+            family,
+            pid,
+            scan,
+            host,
+            run=f"{self._run.id}.stop{self._orders}",
+            gpu_names=tuple(sorted(names.values())),
+            is_forced=is_forced,
+        )
+        targets, why = await self._carried_out(order)
+        ended |= {one.identity.pid for one in targets if one.is_over}
+        return f"it may run on: {why}" if why else None
 
     async def _carried_out(self, order: Order) -> tuple[tuple[Target, ...], str]:
         """Return what became of each, and why it was not done. Raises SourceError."""
