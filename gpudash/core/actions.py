@@ -102,7 +102,8 @@ ACTIONS = (
         "cleanup.start",
         "c",
         "clean",
-        "Plan what would be stopped on what is marked, or on this host; y in the plan does it.",
+        "Plan what would be stopped on what is marked, or on this host; y in the plan does it. "
+        "Leftovers alone, on a host cleaned before, end at once.",
         "clean",
         True,
         needs="can_act",

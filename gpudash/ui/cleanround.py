@@ -112,6 +112,7 @@ class Round:
         forced = f", {len(course.forced)} of them forced" if course.forced else ""
         freed = freed_bytes(state, course)
         words = f"cleaned in {took}: {number} ended{forced}, {format_memory(freed)} freed"
+        words += _beside(state)
         return words if is_clean else f"{words}; {kept_words(state)}"
 
     def follow(self, at_s: float) -> None:
@@ -193,3 +194,16 @@ def screen_letters(fleet: Fleet) -> dict[tuple[str, int], str]:
                 if holder.letter:
                     found[host.name, pid] = holder.letter
     return found
+
+
+def _beside(state: State) -> str:
+    """Say which work outside the scope ended with it; empty for none."""
+    plan = state.plan
+    if plan is None:
+        return ""
+    families = [plan.family(family) for family in state.picked]
+    beside = sorted({share.index for family in families for share in family.collateral})
+    if not beside:
+        return ""
+    here = index_list([index for _, index in plan.scope])
+    return f" on GPU {here}, and its work on GPU {index_list(beside)} ended"

@@ -15,6 +15,7 @@ from gpudash.core.units import format_memory, plural
 from gpudash.services.startup.noticing import Noticed, Noticing
 from gpudash.ui.actions import DEFAULT_ACTIONS, Actions
 from gpudash.ui.paint.frame import FrameView, header_view
+from gpudash.ui.paint.proving import phases
 from gpudash.ui.paint.startupsigns import SPARK
 from gpudash.ui.paint.startupview import StartupsView, StartupView, Trace, no_chart
 from gpudash.ui.paint.story import Keys
@@ -201,6 +202,9 @@ class Startups:
         """Return what the dashboard's banner speaks of: one that starts, or ended just now."""
         for noticed in self.all:
             followed = noticed.followed
+            if followed.startup.outcome is not Outcome.FAILED and _is_free(frame, followed):
+                # Whatever its log said last, it holds nothing: what is proven is not to be hidden.
+                continue
             if followed.startup.outcome is Outcome.STARTING and not followed.is_over:
                 return self.one(noticed, frame)
             over_s = self._over_s.setdefault(noticed.key, frame.now_s)
@@ -217,6 +221,14 @@ def written(recorded_at: str) -> str:
         return recorded_at
     local = at.astimezone()
     return f"{local.day} {local:%b %H:%M}"
+
+
+def _is_free(frame: FrameView, one: Followed) -> bool:
+    """Tell whether every GPU of a start-up is in a hold or a proof of zero."""
+    if frame.proof is None or not one.gpus:
+        return False
+    phase, proven = phases(frame.proof.proof).get(one.host, ("", None))
+    return bool(phase) and (proven is None or set(one.gpus) <= proven)
 
 
 def left_behind(fleet: Fleet, one: Followed) -> str:

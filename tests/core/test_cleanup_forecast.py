@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from gpudash.core.cleanup.consent import chosen
 from gpudash.core.cleanup.forecast import can_be_keyed, forecast, given_for
+from gpudash.core.cleanup.outcomes import Ending, Outcome
 from gpudash.core.cleanup.plan import Action, Consent, Plan
 from gpudash.core.cleanup.planner import Request, plan_host
 from gpudash.core.fleet import apply, new_fleet
@@ -112,3 +113,12 @@ def test_what_it_leaves() -> None:
     assert [one.left_owner for one in cells] == [*[None] * 5, Owner.FOREIGN, Owner.MINE, None]
     assert sum(one.left_bytes for one in cells) == (3_482 + 4_198) << 20
     assert all(one.owner is one.left_owner for one in forecast(PLAN, frozenset()))
+
+
+def test_what_is_not_known_is_never_foreseen_as_zero() -> None:
+    lost, index = PLAN.scope[0]
+    for outcome in (Outcome.UNKNOWN, Outcome.RESET_REQUIRED, Outcome.STUCK):
+        ending = Ending(gpu=lost, index=index, outcome=outcome, reason="lost")
+        every = frozenset(family.id for family in PLAN.families)
+        cells = forecast(replace(PLAN, endings=(ending,)), every)
+        assert [one.gpu for one in cells if one.is_open] == [lost]

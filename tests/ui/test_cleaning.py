@@ -11,7 +11,7 @@ from textual import events
 
 from gpudash.core.cleanup.phases import Phase
 from gpudash.core.errors import ExitCode
-from gpudash.core.model import Link, Problem
+from gpudash.core.model import Happening, Link, Problem
 from gpudash.ui.keystrokes import Keystrokes
 from tests.ui.cleaning import Cleaned, cleaned
 from tests.ui.test_screens import check_golden
@@ -524,3 +524,26 @@ async def test_a_gpu_at_zero_says_what_it_was_until_it_is_used(tmp_path: Path) -
         assert len(shown.app._cleanups.formers(used)) == 5
         # At zero again it was somebody else's, and this knows not whose.
         assert len(shown.app._cleanups.formers(fleet)) == 5
+
+
+@pytest.mark.parametrize("size", [(40, 10), (80, 24), (120, 40)])
+async def test_work_on_gpus_that_nobody_chose_is_told_at_every_size(
+    tmp_path: Path, size: tuple[int, int]
+) -> None:
+    async with cleaned(tmp_path, "leftovers", size) as shown:
+        await shown.press("space")
+        await shown.opened("c")
+        told = "+6 GPUs" if size[0] < 72 else "+1–2, 4–7"
+        assert told in shown.text()
+        shown.let_read()
+        await shown.press("a")
+        await shown.settled()
+        shown.let_read()
+        await shown.press("y")
+        await shown.until(lambda: any("cleaned in" in one.words for one in happenings(shown)))
+        (said,) = [one.words for one in happenings(shown) if "cleaned in" in one.words]
+        assert said.endswith(" freed on GPU 0, and its work on GPU 1–2, 4–7 ended")
+
+
+def happenings(shown: Cleaned) -> tuple[Happening, ...]:
+    return shown.app._monitor.fleet.happenings

@@ -310,3 +310,18 @@ async def test_the_training_twin_comes_to_its_first_step(tmp_path: Path) -> None
         await shown.press("s")
         await shown.until(lambda: outcome(shown) is Outcome.READY)
         await shown.until(lambda: "training steps" in shown.text())
+
+
+async def test_what_was_cleaned_away_does_not_hide_the_proof(tmp_path: Path) -> None:
+    async with cleaned(tmp_path, "startup:ready", speed=SPEED) as shown:
+        await shown.until(lambda: outcome(shown) is Outcome.READY)
+        await shown.until(lambda: "√ READY" in shown.text())
+        shown.clock.go(1.0)
+        await shown.opened("c")
+        shown.let_read()
+        await shown.press("a")
+        shown.let_read()
+        await shown.press("y")
+        await shown.until(lambda: bool(shown.orders))
+        await shown.until(lambda: "ZERO, HOLDING" in shown.text() or "ALL CLEAR" in shown.text())
+        assert "√ READY" not in shown.text()

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from gpudash.core.cleanup.belonging import Belongs
 from gpudash.core.cleanup.consent import Given
 from gpudash.core.cleanup.leftovers import Life
+from gpudash.core.cleanup.outcomes import Outcome
 from gpudash.core.cleanup.plan import Action, Consent, FamilyId, FamilyPlan, Plan
 from gpudash.core.model import Owner
 
@@ -26,6 +27,11 @@ class Forecast:
     """Of the largest share; None for nobody."""
     left_bytes: int
     left_owner: Owner | None
+    is_open: bool = False
+    """It is not known, or needs a reset: whoever is ended, nobody says that it will be zero."""
+
+
+_OPEN = (Outcome.UNKNOWN, Outcome.RESET_REQUIRED, Outcome.STUCK)
 
 
 def owner_of_family(family: FamilyPlan) -> Owner:
@@ -38,6 +44,7 @@ def owner_of_family(family: FamilyPlan) -> Owner:
 def forecast(plan: Plan, picked: frozenset[FamilyId]) -> tuple[Forecast, ...]:
     """Return each GPU in scope, now and afterwards, in roster order."""
     found = []
+    open_gpus = {one.gpu for one in plan.endings if one.outcome in _OPEN}
     for key, index in plan.scope:
         now = _on(plan, key)
         left = [one for one in now if one[2] not in picked]
@@ -49,6 +56,7 @@ def forecast(plan: Plan, picked: frozenset[FamilyId]) -> tuple[Forecast, ...]:
                 owner=_largest(now),
                 left_bytes=sum(size for size, _, _ in left),
                 left_owner=_largest(left),
+                is_open=key in open_gpus,
             )
         )
     return tuple(found)

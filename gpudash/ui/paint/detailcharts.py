@@ -197,6 +197,18 @@ def _owners(view: DetailsView, gpu: Gpu) -> tuple[Piece, ...]:
 
 
 def _now(gpu: Gpu, series: Series, view: DetailsView) -> str:
+    """Say what a GPU reads now; of a host that says nothing, what it said last."""
+    value = _value(gpu, series, view)
+    if series is Series.MEMORY and not view.is_old:
+        return value
+    return f"{_when(view)} {value}"
+
+
+def _when(view: DetailsView) -> str:
+    return "last" if view.is_old else "now"
+
+
+def _value(gpu: Gpu, series: Series, view: DetailsView) -> str:
     reading = gpu.reading
     if reading is None:
         return "?"
@@ -209,15 +221,14 @@ def _now(gpu: Gpu, series: Series, view: DetailsView) -> str:
         return "?" if reading.used_bytes is None else format_memory(reading.used_bytes)
     value, unit = known[series]
     if value is None:
-        return "now –" if reading.mig and series is Series.UTILISATION else "now ?"
-    return f"now {value}{unit}"
+        return "–" if reading.mig and series is Series.UTILISATION else "?"
+    return f"{value}{unit}"
 
 
 def _range(view: DetailsView, series: Series) -> str:
     """Say from where to where all GPUs lie now, and which ones are at the ends."""
     words = {}
     for gpu in view.gpus:
-        text = _now(gpu, series, view).removeprefix("now ")
         value = (
             gpu.reading
             and {
@@ -228,13 +239,14 @@ def _range(view: DetailsView, series: Series) -> str:
             }[series]
         )
         if value is not None:
-            words[gpu.info.index] = (value, text)
+            words[gpu.info.index] = (value, _value(gpu, series, view))
+    when = _when(view)
     if not words:
-        return "now ?"
+        return f"{when} ?"
     low, high = min(words, key=lambda at: words[at]), max(words, key=lambda at: words[at])
     if words[low][1] == words[high][1]:
-        return f"now {words[low][1]}"
-    return f"now {words[low][1]} (GPU {low}) to {words[high][1]} (GPU {high})"
+        return f"{when} {words[low][1]}"
+    return f"{when} {words[low][1]} (GPU {low}) to {words[high][1]} (GPU {high})"
 
 
 def _small(view: DetailsView, width: int, height: int) -> tuple[Row, ...]:
@@ -257,7 +269,7 @@ def _small(view: DetailsView, width: int, height: int) -> tuple[Row, ...]:
 def _small_row(view: DetailsView, gpu: Gpu, series: Series, width: int) -> Row:
     scale = scale_of(view, series)
     name = _SHORT[series]
-    end = right(_now(gpu, series, view).removeprefix("now "), 10)
+    end = right(("was " if view.is_old else "") + _value(gpu, series, view), 10)
     room = max(0, width - 7 - 11)
     values = view.trail.past(gpu.info.key, series, room)
     marks = view.glyphs.spark

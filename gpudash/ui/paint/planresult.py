@@ -54,8 +54,10 @@ def _drawn(cells: list[Forecast], *, is_after: bool, gap: int, glyphs: Glyphs) -
     spans: Row = ()
     for one in cells:
         owner = one.left_owner if is_after else one.owner
+        if one.is_open:
+            owner = Owner.UNKNOWN
         style = _CELL_OF[owner] if owner else _ZERO if is_after else _EMPTY_NOW
-        mark = ""
+        mark = "?" if one.is_open else ""
         if glyphs.has_patterns:
             mark = _MARK_OF[owner] if owner else "o"
         text = f"{one.index}{mark}".center(3)
@@ -70,9 +72,11 @@ def _now(cells: list[Forecast]) -> Row:
 
 
 def _after(cells: list[Forecast]) -> Row:
-    zero = sum(one.left_owner is None for one in cells)
-    stays = sum(one.left_bytes for one in cells)
-    first = (f"{plural(zero, 'GPU')} at zero", "clear b" if zero else "text-muted")
-    if zero == len(cells):
-        return (first,)
-    return first, (f"; {format_memory(stays)} stay{'s' if zero == len(cells) - 1 else ''}", "text")
+    zero = sum(one.left_owner is None and not one.is_open for one in cells)
+    stay = [one for one in cells if one.left_owner is not None]
+    unknown = sum(one.is_open for one in cells)
+    row: Row = ((f"{plural(zero, 'GPU')} at zero", "clear b" if zero else "text-muted"),)
+    if stay:
+        words = f"{format_memory(sum(one.left_bytes for one in stay))}"
+        row = (*row, (f"; {words} stay{'s' if len(stay) == 1 else ''}", "text"))
+    return (*row, (f"; {plural(unknown, 'GPU')} can't be told", "unknown")) if unknown else row

@@ -142,7 +142,9 @@ def _memory(family: FamilyPlan, *, is_short: bool) -> Row:
 
 def _map(family: FamilyPlan, plan: Plan, owner: str, columns: PlanColumns, glyphs: Glyphs) -> Row:
     if not columns.has_map:
-        return ()
+        # Work on GPUs that nobody chose is told at every size.
+        more = len(family.collateral)
+        return ((f"+{plural(more, 'GPU')}", "unknown b"), (" ", "text")) if more else ()
     held = {share.index for share in family.shares}
     if len(plan.scope) > _MAP_MOST:
         return ((f"GPU {index_list(sorted(held))}", f"{owner} b"), ("  ", "text"))
