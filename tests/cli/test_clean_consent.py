@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import replace
@@ -10,7 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from gpudash.cli.commands import clean
+from gpudash.cli.commands import consenting
+from gpudash.cli.commands.consenting import Terms
+from gpudash.cli.diagnostics import Progress
 from gpudash.core.cleanup.consent import Given
 from gpudash.core.cleanup.phases import Phase
 from gpudash.core.errors import ExitCode
@@ -25,16 +26,15 @@ GIVEN = Given(is_confirmed=True, covers_alive=True)
 
 
 @asynccontextmanager
-async def asking(folder: Path, scenario: str) -> AsyncIterator[tuple[Cleaner, clean._Command]]:
+async def asking(folder: Path, scenario: str) -> AsyncIterator[tuple[Cleaner, consenting.Driver]]:
     """Bring the command to where every host of a demo waits for consent."""
     async with planned(Fleet.of(scenario), folder) as begun:
-        words = {"given": GIVEN, "yes": False, "sudo": False, "force": False, "timeout_s": 60.0}
-        command = clean._Command(argparse.Namespace(**words), begun.run)
+        terms = Terms(given=GIVEN, yes=False, timeout_s=60.0)
+        command = consenting.Driver(terms, begun.run, Progress())
         try:
             yield begun.cleaner, command
         finally:
-            if command._deadline is not None:
-                command._deadline.cancel()
+            command.stop_timer()
 
 
 def asked(monkeypatch: pytest.MonkeyPatch, meanwhile: Callable[[], None]) -> None:
@@ -44,8 +44,8 @@ def asked(monkeypatch: pytest.MonkeyPatch, meanwhile: Callable[[], None]) -> Non
         meanwhile()
         return True
 
-    monkeypatch.setattr(clean, "can_ask", lambda: True)
-    monkeypatch.setattr(clean, "agreed", agreed)
+    monkeypatch.setattr(consenting, "can_ask", lambda: True)
+    monkeypatch.setattr(consenting, "agreed", agreed)
 
 
 async def test_a_host_that_goes_down_while_somebody_is_asked_is_left(
