@@ -304,6 +304,26 @@ BEGINS = {
 }
 """Scenarios of scenes that are not of leftovers; played faster, with an earlier start-up."""
 SPEED = 2.0
+
+
+async def _looked(shown: Cleaned) -> None:
+    """Let some seconds pass, so that the newest past is seen."""
+    await shown.pilot.pause(4.0)
+
+
+async def _details(shown: Cleaned) -> None:
+    await shown.press("down", "down", "down", "down", "down", "enter")
+    await shown.pilot.pause(4.0)
+
+
+DEMOS = {
+    "demo_busy": "busy",
+    "demo_trouble": "trouble",
+    "demo_fleet": "fleet:32x8",
+    "demo_details": "leftovers",
+}
+"""Pictures of the demo as it is, and its scenario."""
+
 SCENES: dict[str, Callable[[Cleaned], Awaitable[None]]] = {
     "startup": _startup,
     "startup_failed": _startup_failed,
@@ -311,6 +331,8 @@ SCENES: dict[str, Callable[[Cleaned], Awaitable[None]]] = {
     "clean_plan": _plan,
     "clean_progress": _progress,
     "clean_all_clear": _all_clear,
+    **dict.fromkeys(("demo_busy", "demo_trouble", "demo_fleet"), _looked),
+    "demo_details": _details,
 }
 """What is done in the app over the demo's leftovers before a picture of it is taken."""
 
@@ -318,12 +340,13 @@ SCENES: dict[str, Callable[[Cleaned], Awaitable[None]]] = {
 async def play(name: str, folder: Path) -> None:
     """Write one picture of the running app."""
     with tempfile.TemporaryDirectory() as records:
-        past, scenario, speed = None, BEGINS.get(name, "leftovers"), 1.0
+        past, scenario, speed = None, {**DEMOS, **BEGINS}.get(name, "leftovers"), 1.0
+        size = (160, 50) if name == "demo_details" else (120, 40)
         if name in BEGINS:
             put_earlier(Path(records))
             past, speed = Past(Path(records) / PAST), SPEED
         async with cleaned(
-            Path(records), scenario, shows_time=True, past=past, speed=speed
+            Path(records), scenario, size, shows_time=True, past=past, speed=speed
         ) as shown:
             await SCENES[name](shown)
             shown.app.repaint()
